@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node'
 
 /** How many tests ended which way; a file that does not load and an error outside any test count as failed. */
-export interface TestCounts {
+interface TestCounts {
   passed: number
   failed: number
   skipped: number
