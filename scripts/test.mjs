@@ -18,7 +18,7 @@ const checks = [
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'], fix: 'npm run format' },
   { name: 'lint', command: ['eslint', '--max-warnings', '0', '.'] },
   { name: 'types', command: ['tsc', '-p', 'tsconfig.json'] },
-  { name: 'unused', command: ['knip', '--no-progress'] },
+  { name: 'unused', command: ['knip', '--no-progress', '--no-config-hints'] },
 ]
 
 const args = process.argv.slice(2)
