@@ -72,19 +72,8 @@ describe.each(published)('%s, published', (folder) => {
   })
 })
 
-describe('the lockfile', () => {
-  it('names no registry', () => {
-    expect(read('pnpm-lock.yaml')).not.toMatch(/https?:\/\/|tarball:/)
-  })
-
-  it('belongs to the catalog', () => {
-    const catalog = [...read('pnpm-workspace.yaml').matchAll(/^ {2}'?([@\w/-]+)'?: ([\^~]?\d\S*)$/gm)]
-    const locked = read('pnpm-lock.yaml')
-    expect(catalog.length).toBeGreaterThan(10)
-    for (const [, name, version] of catalog) {
-      expect(locked).toMatch(new RegExp(`^ {4}'?${name}'?:\n {6}specifier: ${version?.replace(/[.^]/g, '\\$&')}$`, 'm'))
-    }
-  })
+it('has a lockfile that names no registry', () => {
+  expect(read('pnpm-lock.yaml')).not.toMatch(/https?:\/\/|tarball:/)
 })
 
 function read(path: string): string {
