@@ -1,11 +1,11 @@
 import { defaultServerConditions } from 'vite'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { PlainReporter } from './scripts/plain-reporter.js'
 
 // Workspace packages are read from their sources: nothing has to be built before a test.
 const conditions = ['@cofferdam/source', ...defaultServerConditions]
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   // `await using` does not parse on Node 20.
   oxc: { target: 'es2022' },
   resolve: { conditions },
@@ -20,3 +20,5 @@ export default defineConfig({
     reporters: ['default', new PlainReporter()],
   },
 })
+
+export default config
