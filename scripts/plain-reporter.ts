@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node'
+import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node'
 
 /** How many tests ended which way; a file that does not load and an error outside any test count as failed. */
 interface TestCounts {
@@ -15,6 +15,12 @@ interface TestCounts {
  * With `COFFERDAM_TEST_COUNTS` set to a path the counts go to that file as JSON instead, and the caller prints the line.
  */
 export class PlainReporter implements Reporter {
+  #byName = false
+
+  onInit(vitest: Vitest): void {
+    this.#byName = vitest.config.testNamePattern !== undefined
+  }
+
   onTestRunEnd(modules: ReadonlyArray<TestModule>, unhandledErrors: ReadonlyArray<unknown>): void {
     const counts: TestCounts = { passed: 0, failed: unhandledErrors.length, skipped: 0 }
     const skipped: string[] = []
@@ -22,7 +28,8 @@ export class PlainReporter implements Reporter {
       counts.failed += countBrokenSuites(module)
       for (const test of module.children.allTests()) countTest(test, counts, skipped)
     }
-    if (skipped.length > 0) process.stdout.write(`\nSkipped:\n${skipped.join('\n')}\n`)
+    // With -t every test of another name counts as skipped: a list of them would tell nothing.
+    if (skipped.length > 0 && !this.#byName) process.stdout.write(`\nSkipped:\n${skipped.join('\n')}\n`)
     const countsFile = process.env['COFFERDAM_TEST_COUNTS']
     if (countsFile === undefined) process.stdout.write(`\n${formatCounts(counts)}\n`)
     else writeFileSync(countsFile, JSON.stringify(counts))

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -53,11 +54,13 @@ export async function runTypeScript(program, args) {
       env: { ...process.env, TSX_TSCONFIG_PATH: join(root, 'tsconfig.json') },
     },
   )
+  // Ctrl-C reaches the whole process group, the program included: this process only has to outlive it.
+  const outlive = () => {}
   const forward = (signal) => child.kill(signal)
-  process.on('SIGINT', forward).on('SIGTERM', forward)
+  process.on('SIGINT', outlive).on('SIGTERM', forward)
   const [code, signal] = await ended(child)
-  process.off('SIGINT', forward).off('SIGTERM', forward)
-  return signal === 'SIGINT' ? 130 : signal === 'SIGTERM' ? 143 : (code ?? 1)
+  process.off('SIGINT', outlive).off('SIGTERM', forward)
+  return signal === null ? code : 128 + constants.signals[signal]
 }
 
 function checkNode(range) {
@@ -87,7 +90,13 @@ async function run(command, args) {
     stdio: ['ignore', 'pipe', 'pipe'],
     shell: process.platform === 'win32',
     // One retry: whoever is offline wants to hear it soon. CI keeps pnpm from asking questions.
-    env: { ...process.env, CI: 'true', npm_config_fetch_retries: '1', npm_config_fetch_retry_mintimeout: '1000' },
+    env: {
+      ...process.env,
+      CI: 'true',
+      npm_config_fetch_retries: '1',
+      npm_config_fetch_retry_mintimeout: '1000',
+      npm_config_fetch_timeout: '60000',
+    },
   })
   const chunks = []
   child.stdout.on('data', (chunk) => chunks.push(chunk))

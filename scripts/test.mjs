@@ -27,6 +27,9 @@ if (args.includes('--help') || args.includes('-h')) {
   process.exit(0)
 }
 await setupOrExit()
+// Ctrl-C reaches the running check as well: this process outlives it, to clean up, and starts no other.
+let interrupted = false
+process.on('SIGINT', () => (interrupted = true))
 const total = { passed: 0, failed: 0, skipped: 0 }
 if (args.length === 0) for (const check of checks) await runCheck(check)
 await runTests(args)
@@ -69,6 +72,7 @@ function readCounts(file) {
 }
 
 function run([command, ...rest], env = {}) {
+  if (interrupted) process.exit(130)
   const bin = join(root, 'node_modules', '.bin')
   return new Promise((resolve) => {
     const child = spawn(command, rest, {
