@@ -48,7 +48,7 @@ export async function setupOrExit() {
 export async function runTypeScript(program, args) {
   const child = spawn(
     process.execPath,
-    ['--conditions=@cofferdam/source', '--import', 'tsx', join(root, program), ...args],
+    ['--conditions=@cofferdam/source', '--import', import.meta.resolve('tsx'), join(root, program), ...args],
     {
       stdio: 'inherit',
       env: { ...process.env, TSX_TSCONFIG_PATH: join(root, 'tsconfig.json') },

@@ -29,7 +29,7 @@ interface PackageJson {
   readonly devDependencies?: Readonly<Record<string, string>>
 }
 
-const skippedFolders = new Set(['node_modules', 'dist', 'project', 'corpora', '.cofferdam'])
+const skippedFolders = new Set(['node_modules', 'dist', '.cofferdam'])
 
 /** Every TypeScript file beneath `folder`, sorted by path. */
 export function readSources(root: string, folder: string): SourceFile[] {
