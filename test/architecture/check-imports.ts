@@ -21,10 +21,10 @@ const packageFloors: Readonly<Record<string, number>> = {
 /** Inside core: a concept imports its own floor and the ones below. */
 const coreFloors: ReadonlyArray<readonly string[]> = [
   ['errors', 'failpoint.ts'],
-  ['path', 'archive', 'host-files'],
+  ['path', 'archive', 'match', 'redact'],
   ['manifest'],
   ['contracts'],
-  ['di', 'plugin', 'tokens.ts'],
+  ['di', 'plugin', 'capability', 'host-files'],
   ['workspace', 'snapshot', 'store', 'session'],
   ['acquire', 'run', 'runtime'],
   ['create-host.ts', 'index.ts', 'plugin.ts', 'tsyringe.ts', 'host-files.ts', 'archive.ts', 'path.ts'],

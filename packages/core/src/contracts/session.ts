@@ -93,6 +93,8 @@ export interface SandboxSession extends AsyncDisposable {
   snapshot(options?: { readonly signal?: AbortSignal }): Promise<SnapshotRef | null>
   endpoint(port: number): Promise<PortEndpoint>
   usage(): Promise<ResourceUsage>
+  /** The text with every secret that was resolved for this host masked, in plain, base64, hex and URL form. */
+  redact(text: string): string
   /** Idempotent: later and concurrent calls get the same result. Disposal is `release()`. */
   release(options?: ReleaseOptions): Promise<ReleaseResult>
 }
@@ -300,6 +302,8 @@ export interface SessionState {
   /** Key of the record that speaks for it. */
   readonly slot: string
   readonly sandbox: JsonValue
+  /** Names the filling of the workspace; a sandbox whose marker has another one is not reattached. */
+  readonly incarnation: string
   readonly snapshot: SnapshotRef | null
   /** HMAC over the rest when the host has a state key, else null. */
   readonly mac: string | null
