@@ -16,3 +16,5 @@ export {
   rawSymlink,
 } from './corpora/build-archive.js'
 export type { RawBytes, RawMember, RawNumber } from './corpora/build-archive.js'
+export { DISK_PATH_CASES, LEXICAL_PATH_CASES, LEXICAL_SCOPE } from './corpora/path-cases.js'
+export type { DiskOperation, DiskPathCase, DiskSetup, LexicalPathCase, PathVerdict } from './corpora/path-cases.js'
