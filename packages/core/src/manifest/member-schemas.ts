@@ -5,7 +5,7 @@ import { parseRelativePath } from '../path/relative-path.js'
 import type { RelativePath } from '../path/relative-path.js'
 
 const LONE_SURROGATE = /\p{Surrogate}/u
-// eslint-disable-next-line no-control-regex
+
 const CONTROL = /[\u0000-\u001f\u007f]/
 const USER_NAME = /^[a-z_][a-z0-9_-]{0,31}$/
 const MAX_MODE = 0o777

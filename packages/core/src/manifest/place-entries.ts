@@ -39,6 +39,7 @@ export function placeEntries(input: unknown, root: string, problems: Problems): 
   }
   checkNesting(entries, problems)
   checkProjections(entries, problems)
+  checkMounts(entries, problems)
   return finish(entries, root, problems)
 }
 
@@ -136,6 +137,25 @@ function checkProjections(entries: ReadonlyMap<EntryPath, Placing>, problems: Pr
   }
 }
 
+/** What replaces, removes or gives away a directory must never do so to a mount in it. */
+function checkMounts(entries: ReadonlyMap<EntryPath, Placing>, problems: Problems): void {
+  for (const { path: mount, entry } of entries.values()) {
+    if (entry.kind !== 'bind_mount') continue
+    for (const path of ancestors(mount)) {
+      const above = entries.get(path)
+      if (above === undefined || !isContentEntry(above.entry)) continue
+      const { ephemeral, onRestore, owner, group, kind } = above.entry
+      if (ephemeral) problems.add(`entries.${mount}`, `is a mount beneath '${path}', which is ephemeral`)
+      if (onRestore === 'overwrite' && kind !== 'dir') {
+        problems.add(`entries.${mount}`, `is a mount beneath '${path}', which a start may overwrite`)
+      }
+      if ((owner ?? group) !== undefined && kind !== 'dir') {
+        problems.add(`entries.${mount}`, `is a mount beneath '${path}', all of which is given to an owner`)
+      }
+    }
+  }
+}
+
 function holdsNothing(holder: Placing | undefined): boolean {
   return holder !== undefined && !CONTAINERS.includes(holder.entry.kind)
 }
@@ -155,11 +175,18 @@ function finish(
     const settled =
       entry.kind === 'symlink' ? { ...entry, target: insideTarget(entry.target, placing, { root, problems }) } : entry
     entries.set(path, above !== undefined && isContentEntry(settled) ? { ...settled, ephemeral: true } : settled)
-    if (path === '.' && isEphemeral(entry)) {
-      problems.add(`${placeOf(placing)}.ephemeral`, 'cannot be true for the whole workspace: nothing would be saved')
-    }
+    if (path === '.') checkRoot(entry, problems)
   }
   return entries
+}
+
+function checkRoot(entry: Entry, problems: Problems): void {
+  if (!isContentEntry(entry)) return
+  if (entry.ephemeral)
+    problems.add('entries...ephemeral', 'cannot be true for the whole workspace: nothing would be saved')
+  if (entry.onRestore === 'overwrite') {
+    problems.add('entries...onRestore', "cannot be 'overwrite': nothing of a snapshot would remain")
+  }
 }
 
 function isEphemeral(entry: Entry | undefined): boolean {

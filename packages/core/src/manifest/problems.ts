@@ -76,7 +76,6 @@ const UNITS: Readonly<Record<string, string>> = { string: ' characters long', ar
 
 /** A key may hold anything, also what would make one problem look like two. */
 function onOneLine(place: string): string {
-  // eslint-disable-next-line no-control-regex
   const visible = place.replace(/[\u0000-\u001f\u007f]/g, (character) => JSON.stringify(character).slice(1, -1))
   return visible.length > 300 ? `${visible.slice(0, 297)}...` : visible
 }

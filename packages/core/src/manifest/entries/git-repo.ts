@@ -7,7 +7,7 @@ import type { KindSchema } from './kind-schema.js'
 const SCP_URL = /^[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s\0]+$/
 const SCHEMES: readonly string[] = ['https:', 'http:', 'ssh:', 'git:']
 /** What git itself refuses in names of refs (git-check-ref-format), and a leading dash, which it would take for an option. */
-// eslint-disable-next-line no-control-regex
+
 const BAD_REF = /^[-/]|[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|[/.]$|\.lock$|^@$/
 
 const url = z.string().transform((value, context): string => {
