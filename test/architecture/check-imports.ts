@@ -24,10 +24,10 @@ const coreFloors: ReadonlyArray<readonly string[]> = [
   ['path', 'archive', 'match', 'redact'],
   ['manifest'],
   ['contracts'],
-  ['di', 'plugin', 'capability', 'host-files'],
+  ['di', 'plugin', 'capability', 'host-files', 'observe'],
   ['workspace', 'snapshot', 'store', 'session'],
   ['acquire', 'run', 'runtime'],
-  ['create-host.ts', 'index.ts', 'plugin.ts', 'tsyringe.ts', 'host-files.ts', 'archive.ts', 'path.ts'],
+  ['host', 'index.ts', 'plugin.ts', 'tsyringe.ts', 'host-files.ts', 'archive.ts', 'path.ts'],
 ]
 /** On this floor of core the concepts do not know each other. */
 const siblingFloor = 5

@@ -70,8 +70,8 @@ export interface SandboxErrorDetails {
   snapshot_failed: { reason: string; paths: readonly string[] }
   /** No such blob, and that is confirmed. */
   blob_not_found: { key: string }
-  /** The record was changed by somebody else since it was read. */
-  state_conflict: { key: string; expected: string | null; actual: string | null }
+  /** The record was changed by somebody else since it was read. `snapshot` is where a fork that lost has its work. */
+  state_conflict: { key: string; expected: string | null; actual: string | null; snapshot?: JsonValue }
   /** The stored state cannot be parsed or fails its check. It is kept as it is. */
   state_corrupt: { key: string; reason: string }
   /** The stored state was written by a version that this one cannot read. */

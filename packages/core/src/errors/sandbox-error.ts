@@ -69,5 +69,5 @@ export function isSandboxError<C extends SandboxErrorCode = SandboxErrorCode>(
   code?: C,
 ): error is SandboxError<C> {
   if (typeof error !== 'object' || error === null || !(BRAND in error)) return false
-  return code === undefined || (error as SandboxError).code === code
+  return code === undefined || (error as unknown as SandboxError).code === code
 }
