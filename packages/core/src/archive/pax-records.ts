@@ -22,11 +22,11 @@ const CHARSETS = ['ISO-IR 10646 2000 UTF-8', 'BINARY']
  */
 const REFUSED = /^(?:GNU\.|SCHILY\.(?:realsize|offset|dir)|SUN\.holesdata)/
 
-const KNOWN = new Set(['path', 'linkpath', 'size', 'uid', 'gid', 'mtime', 'hdrcharset'])
+const KNOWN = new Set(['path', 'linkpath', 'size', 'uid', 'gid', 'mtime', 'atime', 'ctime', 'hdrcharset'])
 
 /**
  * Parses the body of a pax header: records `<length> <key>=<value>\n`, the length exact. Keys that cannot change a member's
- * name, type, size, time or owner (comments, extended attributes, ACLs, other times) are passed over.
+ * name, type, size, time or owner (comments, extended attributes, ACLs) are passed over.
  */
 export function parsePaxRecords(body: Uint8Array, scope: 'member' | 'global'): PaxAttributes {
   const attributes: PaxAttributes = {}
@@ -89,6 +89,9 @@ function assign(into: PaxAttributes, key: string, value: Uint8Array): boolean {
       if (time !== undefined) into.mtimeNs = time
       return time !== undefined
     }
+    case 'atime':
+    case 'ctime':
+      return parseTime(text) !== undefined
     default:
       // Names are bytes here in any case; a charset in which they would be something else is not supported.
       return CHARSETS.includes(text)
