@@ -1,4 +1,4 @@
-import { rawArchive, rawFile } from '@cofferdam/testkit/corpora'
+import { rawArchive, rawFile, rawPax, rawSymlink } from '@cofferdam/testkit/corpora'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { eachOf, extractAll, inChunks } from './archive.fixture.js'
@@ -128,7 +128,6 @@ describe('readArchive', () => {
   })
 
   it('does its work in time for targets made to be slow', async () => {
-    const { rawSymlink, rawPax } = await import('@cofferdam/testkit/corpora')
     const tangle = 'a/../'.repeat(800) + 'x'
     const links = Array.from({ length: 2000 }, (_, i) => [
       rawPax({ linkpath: tangle }),
