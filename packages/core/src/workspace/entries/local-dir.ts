@@ -1,0 +1,64 @@
+import type { FileToWrite, FileType } from '../../contracts/files.js'
+import { SandboxError } from '../../errors/sandbox-error.js'
+import type { EntryPath, LocalDirEntry } from '../../manifest/entry.js'
+import { joinEntryPath } from '../../manifest/list-entries.js'
+import { createIgnoreMatcher } from '../../match/ignore-matcher.js'
+import type { Filling } from '../filling.js'
+import { makeWay, undoByRemoving } from '../make-way.js'
+import { readHostTree } from '../read-host-tree.js'
+
+/** With `merge`, the directory is there already and keeps what the source does not have. */
+export async function* localDirSource(
+  path: EntryPath,
+  entry: LocalDirEntry,
+  filling: Filling & { readonly merge: boolean },
+): AsyncGenerator<FileToWrite> {
+  const host = await filling.host()
+  const source = host.locate(entry.source)
+  const stat = await host.files.stat(source)
+  if (stat === undefined) {
+    throw new SandboxError('not_found', `entries.${path}: there is no ${source} on the host.`, { path: source })
+  }
+  const mode = entry.mode ?? (stat.type === 'directory' ? stat.mode & 0o777 : 0o755)
+  if (!filling.merge) yield { type: 'directory', path, mode }
+  const present = filling.merge ? new Set<string>([path]) : undefined
+  const ignored = entry.exclude.length === 0 ? undefined : createIgnoreMatcher(entry.exclude)
+  const found = readHostTree(host.files, source, {
+    exclude: (relative, type) => isExcluded(relative, type),
+    onSpecial: (relative, type) => filling.emit(skipped(joinEntryPath(path, relative), type)),
+    ...(filling.signal === undefined ? {} : { signal: filling.signal }),
+  })
+  for await (const file of found) {
+    const place = joinEntryPath(path, file.path)
+    if (present !== undefined && (await settle(place, file.type, present, filling)) === 'keep') continue
+    yield { ...file, path: place }
+  }
+
+  function isExcluded(relative: string, type: FileType): boolean {
+    if (ignored?.(relative, type === 'directory') === true) return true
+    const place = joinEntryPath(path, relative)
+    if (!filling.mounts.includes(place)) return false
+    const reason = 'a bind mount lies there; exclude it from the local_dir'
+    throw new SandboxError('path_denied', `entries.${path}: ${source}/${relative}: ${reason}.`, { path: place, reason })
+  }
+}
+
+/** Decides on one path of a directory that was there before: only what is above it may be known without looking. */
+async function settle(
+  place: string,
+  type: FileToWrite['type'],
+  present: Set<string>,
+  filling: Filling,
+): Promise<'write' | 'keep'> {
+  const slash = place.lastIndexOf('/')
+  if (!present.has(slash === -1 ? '.' : place.slice(0, slash))) return 'write'
+  const existing = await filling.view.typeOf(place)
+  if (existing === undefined) undoByRemoving(place, filling)
+  else if (existing === 'directory' && type === 'directory') present.add(place)
+  else await makeWay(place, filling)
+  return present.has(place) ? 'keep' : 'write'
+}
+
+function skipped(path: string, type: FileType): Parameters<Filling['emit']>[0] {
+  return { type: 'entry.skipped', path, kind: 'local_dir', reason: `a ${type} of the host cannot be copied` }
+}
