@@ -1,0 +1,7 @@
+export type { ConformanceCase } from './suite/conformance-case.js'
+export { blobStoreCases } from './suite/cases/blob-store/blob-store-cases.js'
+export { guardCases } from './suite/cases/guard/guard-cases.js'
+export { stateStoreCases } from './suite/cases/state-store/state-store-cases.js'
+export type { OpenStore, StoreCase } from './suite/open-store.js'
+export { defineStoreSuite, runStoreCase } from './suite/store-suite.js'
+export type { StoreContracts, StoreStorage, StoreTarget, TestRunner } from './suite/store-suite.js'

@@ -1,0 +1,15 @@
+/**
+ * One clause of a contract as a program: it sets up what it needs through `context`, and throws when the clause does not
+ * hold. Cases share nothing: each gets a context of its own.
+ */
+export interface ConformanceCase<Context> {
+  /** Stable, for reports and to run it alone: `state.cas.stale`. */
+  readonly id: string
+  /** Stable number of the clause in the contract: `STATE-4`. */
+  readonly clause: string
+  /** What holds, as a sentence without a subject. */
+  readonly title: string
+  readonly level: 'MUST' | 'SHOULD' | 'MAY'
+  readonly profile: string
+  run(context: Context): Promise<void>
+}
