@@ -1,0 +1,177 @@
+import type { CreateSandbox, SandboxClient } from '../contracts/client.js'
+import type { Sandbox } from '../contracts/sandbox.js'
+import type { SandboxState } from '../contracts/sandbox.js'
+import { isSandboxError, SandboxError } from '../errors/sandbox-error.js'
+import { failpoint } from '../failpoint.js'
+import type { SessionRecord } from '../session/session-record.js'
+import { assertRequirements } from './check-requirements.js'
+import { newIncarnation, sandboxName } from './claim-slot.js'
+import type { Claim } from './claim-slot.js'
+import type { HostContext } from './host-context.js'
+import { saveWorkspace } from './save-workspace.js'
+
+export interface OpenSandboxRequest {
+  readonly backend: string
+  /** Everything but the name, which the record decides. */
+  readonly plan: Omit<CreateSandbox, 'name' | 'identity'>
+  readonly signal?: AbortSignal
+}
+
+/** A sandbox that is started under our fence. */
+export interface OpenedSandbox {
+  readonly sandbox: Sandbox
+  readonly client: SandboxClient
+  /** Made in this turn: nothing is lost when it is removed again. */
+  readonly created: boolean
+}
+
+/** Finds the sandbox that the record points to, or makes one, and starts it. */
+export async function openSandbox(context: HostContext, claim: Claim, request: OpenSandboxRequest): Promise<OpenedSandbox> {
+  const { keeper } = claim
+  await carryOver(context, claim, request)
+  const client = clientOf(context, request.backend)
+  const found = await reattach(context, claim, { client, request })
+  const sandbox = found ?? (await client.create(createRequest(context, claim, request), signalOf(request)))
+  failpoint('acquire.created')
+  try {
+    assertRequirements(sandbox.features, request.plan.requires, request.backend)
+    // What a holder who never released left running must end before anything looks at the workspace.
+    if (found !== null && claim.tookOver && !sandbox.features.fencing) await sandbox.stop()
+    await sandbox.start({ fence: BigInt(keeper.record.fence), ...signalOf(request) })
+    failpoint('acquire.started')
+  } catch (error) {
+    if (found === null) await removeUnused(client, sandbox, error)
+    else await sandbox[Symbol.asyncDispose]()
+    throw error
+  }
+  return { sandbox, client, created: found === null }
+}
+
+export function clientOf(context: HostContext, backend: string): SandboxClient {
+  const client = context.backends.get(backend)
+  if (client !== undefined) return client
+  const known = [...context.backends.keys()].join(', ')
+  throw new SandboxError(
+    'invalid_argument',
+    `there is no backend ${backend}; this host has ${known === '' ? 'none' : known}. Add its plugin to createHost.`,
+    { argument: 'backend', reason: `unknown backend ${backend}` },
+  )
+}
+
+/** State as the backend's own schema reads it. Throws `state_corrupt`. */
+export function parseSandboxState(client: SandboxClient, record: SessionRecord): SandboxState {
+  const parsed = client.stateSchema.safeParse(record.sandboxState)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const reason = `state of backend ${client.backendId}: ${issue?.path.map(String).join('.') ?? ''} ${issue?.message ?? ''}`.trim()
+  throw new SandboxError('state_corrupt', `the record of ${record.slot} cannot be used: ${reason}`, {
+    key: record.slot,
+    reason,
+  })
+}
+
+function createRequest(context: HostContext, claim: Claim, request: OpenSandboxRequest): CreateSandbox {
+  const { record } = claim.keeper
+  return {
+    ...request.plan,
+    name: record.sandboxName,
+    identity: { deployment: context.deployment, slotHash: claim.hash, sessionId: record.sessionId },
+  }
+}
+
+async function reattach(
+  context: HostContext,
+  claim: Claim,
+  at: { readonly client: SandboxClient; readonly request: OpenSandboxRequest },
+): Promise<Sandbox | null> {
+  const { record } = claim.keeper
+  if (record.sandboxState === null) return null
+  const state = parseSandboxState(at.client, record)
+  try {
+    return await at.client.resume(state, createRequest(context, claim, at.request), signalOf(at.request))
+  } catch (error) {
+    if (isSandboxError(error, 'sandbox_gone')) return null
+    if (!isSandboxError(error, 'plan_changed')) throw error
+    await moveOut(context, claim, { client: at.client, request: at.request, why: error })
+    return null
+  }
+}
+
+/** Work that lies at another backend is saved there before this one takes over. */
+async function carryOver(context: HostContext, claim: Claim, request: OpenSandboxRequest): Promise<void> {
+  const { record } = claim.keeper
+  if (record.backend === request.backend) return
+  if (record.sandboxState === null || record.compute === 'none') {
+    await claim.keeper.write((old) => replaced(old, claim.hash, { backend: request.backend, snapshot: old.snapshot }))
+    return
+  }
+  const client = clientOf(context, record.backend)
+  await moveOut(context, claim, { client, request, why: null })
+}
+
+/** Saves what the old sandbox holds, points the record to a new one, and removes the old. */
+async function moveOut(
+  context: HostContext,
+  claim: Claim,
+  from: { readonly client: SandboxClient; readonly request: OpenSandboxRequest; readonly why: unknown },
+): Promise<void> {
+  const { keeper, hash } = claim
+  const state = parseSandboxState(from.client, keeper.record)
+  let snapshot = keeper.record.snapshot
+  let old: Sandbox | undefined
+  try {
+    old = await from.client.resume(state, createRequest(context, claim, from.request), { plan: 'any', ...signalOf(from.request) })
+  } catch (error) {
+    if (!isSandboxError(error, 'sandbox_gone')) throw error
+  }
+  if (old !== undefined) {
+    try {
+      if (claim.tookOver && !old.features.fencing) await old.stop()
+      await old.start({ fence: BigInt(keeper.record.fence), ...signalOf(from.request) })
+      const saved = await saveWorkspace(context, { record: keeper.record, hash, sandbox: old, ...signalOf(from.request) })
+      if (saved === null) throw from.why ?? cannotCarry(keeper.record)
+      snapshot = saved
+    } finally {
+      await old[Symbol.asyncDispose]()
+    }
+  }
+  await keeper.write((record) => replaced(record, hash, { backend: from.request.backend, snapshot }))
+  failpoint('acquire.moved')
+  await from.client.delete(state)
+}
+
+function replaced(record: SessionRecord, hash: string, to: Pick<SessionRecord, 'backend' | 'snapshot'>): SessionRecord {
+  const incarnation = newIncarnation()
+  return {
+    ...record,
+    ...to,
+    incarnation,
+    sandboxName: sandboxName(hash, incarnation),
+    sandboxState: null,
+    workspaceReady: false,
+    unsaved: false,
+    compute: 'none',
+  }
+}
+
+function cannotCarry(record: SessionRecord): SandboxError<'plan_changed'> {
+  return new SandboxError(
+    'plan_changed',
+    `${record.slot} has its workspace at backend ${record.backend}, and snapshots of kind none cannot carry it over`,
+    { changed: ['backend'] },
+  )
+}
+
+/** After a failed start of a sandbox that nobody has used. */
+async function removeUnused(client: SandboxClient, sandbox: Sandbox, because: unknown): Promise<void> {
+  try {
+    await sandbox[Symbol.asyncDispose]()
+    await client.delete(sandbox.state)
+  } catch (error) {
+    throw new AggregateError([because, error], 'the sandbox could not be started, nor removed again')
+  }
+}
+
+function signalOf(request: { readonly signal?: AbortSignal }): { readonly signal?: AbortSignal } {
+  return request.signal === undefined ? {} : { signal: request.signal }
+}

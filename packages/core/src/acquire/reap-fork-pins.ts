@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { snapshotRefSchema } from '../session/session-record.js'
+import type { HostContext } from './host-context.js'
+import { engineOf } from './save-workspace.js'
+import { recordKey, slotHash } from './slot-key.js'
+
+const pinSchema = z.strictObject({ slot: z.string().min(1).max(1024), snapshot: snapshotRefSchema })
+
+/** Removes the snapshots, and the records, of forks that lost and whose time is over. Reads no more than those. */
+export async function reapForkPins(context: HostContext): Promise<void> {
+  const nowMs = context.clock.nowMs()
+  let cursor: string | undefined
+  do {
+    const page = await context.states.list('forks/', cursor === undefined ? {} : { cursor })
+    for (const key of page.keys) {
+      // Keys begin with the moment of their expiry, so the first one that is not due ends the sweep.
+      if (Number(key.slice('forks/'.length).split('-')[0]) > nowMs) return
+      await removePin(context, key)
+    }
+    cursor = page.cursor
+  } while (cursor !== undefined)
+}
+
+async function removePin(context: HostContext, key: string): Promise<void> {
+  const entry = await context.states.get(key)
+  if (entry === undefined) return
+  const pin = pinSchema.parse(entry.value)
+  await engineOf(context, pin.snapshot).delete(pin.snapshot)
+  await context.states.delete(recordKey(slotHash(pin.slot)))
+  await context.states.delete(key)
+}

@@ -1,0 +1,51 @@
+import { isSandboxError } from '../errors/sandbox-error.js'
+import type { Claim } from './claim-slot.js'
+import type { HostContext } from './host-context.js'
+import type { OpenedSandbox } from './open-sandbox.js'
+
+export interface UndoStartRequest {
+  readonly opened: OpenedSandbox | undefined
+  readonly error: unknown
+}
+
+/**
+ * Takes a start that failed back: what was made in this turn goes, what was there before stays, and the slot is free
+ * again. Returns what to throw: the error itself, or an `AggregateError` of it and of what could not be undone.
+ */
+export async function undoStart(context: HostContext, claim: Claim, request: UndoStartRequest): Promise<unknown> {
+  const { opened, error } = request
+  const failures: unknown[] = []
+  const attempt = async (step: () => Promise<unknown>): Promise<void> => {
+    await step().catch((failure: unknown) => failures.push(failure))
+  }
+  const lost = claim.keeper.lost.aborted || isSandboxError(error, 'lease_lost')
+  const removable = opened !== undefined && opened.created && !lost
+  if (opened !== undefined) await attempt(async () => opened.sandbox[Symbol.asyncDispose]())
+  if (removable) await attempt(() => opened.client.delete(opened.sandbox.state))
+  if (!lost) await attempt(() => giveBack(context, claim, removable && failures.length === 0))
+  await claim.lease.release()
+  if (failures.length === 0) return error
+  return new AggregateError([error, ...failures], 'the session could not be started, and not all of the attempt could be undone')
+}
+
+/** The record as it was, under the fence of this turn, with no owner. */
+async function giveBack(context: HostContext, claim: Claim, removed: boolean): Promise<void> {
+  const { keeper, prior } = claim
+  const updatedAtMs = Math.round(context.clock.nowMs())
+  const { record } = keeper
+  const empty = removed || record.compute === 'none'
+  if (empty && record.snapshot === null && !record.workspaceReady) {
+    if (claim.slot.startsWith('sessions/')) return keeper.delete()
+    return keeper.write((now) => ({ ...now, phase: 'deleted', owner: null, expiresAtMs: null, sandboxState: null, updatedAtMs }))
+  }
+  // A holder that never released stays on record, so that the next claim still ends what it left running.
+  const leftBehind = claim.tookOver && !removed && prior !== null
+  return keeper.write((now) => ({
+    ...now,
+    phase: leftBehind ? prior.phase : 'committed',
+    owner: leftBehind ? prior.owner : null,
+    expiresAtMs: prior?.expiresAtMs ?? null,
+    ...(removed ? { sandboxState: null, compute: 'none' as const, workspaceReady: now.snapshot !== null && now.workspaceReady } : {}),
+    updatedAtMs,
+  }))
+}
