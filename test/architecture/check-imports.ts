@@ -4,7 +4,7 @@ import type { PackageManifest, SourceFile } from './read-sources.js'
 // ── The rules. docs/architecture.md draws the same picture. ──
 
 /** A package imports packages on lower floors only. */
-const packageFloors: Readonly<Record<string, number>> = {
+export const packageFloors: Readonly<Record<string, number>> = {
   cli: 5,
   adapters: 4,
   testkit: 4,
@@ -19,7 +19,7 @@ const packageFloors: Readonly<Record<string, number>> = {
 }
 
 /** Inside core: a concept imports its own floor and the ones below. */
-const coreFloors: ReadonlyArray<readonly string[]> = [
+export const coreFloors: ReadonlyArray<readonly string[]> = [
   ['errors', 'failpoint.ts'],
   ['path', 'archive', 'match', 'redact'],
   ['manifest'],
