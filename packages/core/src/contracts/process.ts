@@ -106,11 +106,17 @@ export interface ProcessInfo {
   readonly startedAtMs: number
 }
 
-/** A process attached to by offset, with how much of its output is gone. */
+/**
+ * A process attached to by offset, with how much of its output is gone. Its stdout gives stdout and stderr together, in the
+ * order of arrival, as the ring holds them, then what comes until the process ends. Cancelling it or disposing the handle
+ * changes nothing for the process.
+ */
 export interface AttachedProcess {
   readonly process: SandboxProcess
   /** Offset of the first byte that stdout will give. */
   readonly firstOffset: number
+  /** Bytes that stdout gives at once, from `firstOffset` on; what comes after them is waited for. */
+  readonly availableBytes: number
   /** Bytes between the asked offset and `firstOffset` that the ring no longer holds. */
   readonly droppedBytes: number
 }
