@@ -16,8 +16,12 @@ async function inFolder<T>(
   return {
     open: () => create({ folder, fsync: false }),
     async tearDown() {
-      const leftovers = await readdir(join(folder, 'tmp')).finally(() => rm(folder, { recursive: true }))
-      assert.deepEqual(leftovers, [])
+      // A case that is over before the store was opened leaves nothing at all.
+      const names = await readdir(folder, { recursive: true }).finally(() => rm(folder, { recursive: true }))
+      assert.deepEqual(
+        names.filter((name) => name.startsWith('tmp/')),
+        [],
+      )
     },
   }
 }
