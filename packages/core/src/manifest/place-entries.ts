@@ -113,21 +113,12 @@ function checkNesting(entries: ReadonlyMap<EntryPath, Placing>, problems: Proble
 /** What a projection brings is its own: it would overwrite an entry there, and remove it later. */
 function checkProjections(entries: ReadonlyMap<EntryPath, Placing>, problems: Problems): void {
   const claims = new Map<string, Placing>()
-  for (const placing of entries.values()) {
-    if (placing.entry.kind !== 'projection') continue
-    for (const root of placing.entry.roots) {
-      const claimed = joinEntryPath(placing.path, root) as RelativePath
-      const other =
-        claims.get(claimed) ??
-        ancestors(claimed)
-          .map((path) => claims.get(path))
-          .find(Boolean)
-      if (other !== undefined)
-        problems.add(placeOf(placing), `brings '${claimed}', which '${other.path}' brings as well`)
-      claims.set(claimed, placing)
-      const blocked = ancestors(claimed).find((path) => holdsNothing(entries.get(path)))
-      if (blocked !== undefined) problems.add(placeOf(placing), `brings '${claimed}', which lies beneath '${blocked}'`)
-    }
+  for (const { claimed, placing } of claimedPaths(entries)) {
+    const other = [claimed, ...ancestors(claimed)].map((path) => claims.get(path)).find(Boolean)
+    if (other !== undefined) problems.add(placeOf(placing), `brings '${claimed}', which '${other.path}' brings as well`)
+    claims.set(claimed, placing)
+    const blocked = ancestors(claimed).find((path) => holdsNothing(entries.get(path)))
+    if (blocked !== undefined) problems.add(placeOf(placing), `brings '${claimed}', which lies beneath '${blocked}'`)
   }
   for (const placing of entries.values()) {
     const claimed = [placing.path, ...ancestors(placing.path)].find((path) => claims.has(path))
@@ -135,6 +126,18 @@ function checkProjections(entries: ReadonlyMap<EntryPath, Placing>, problems: Pr
     const projection = claims.get(claimed)!.path
     problems.add(placeOf(placing), `lies where the projection '${projection}' brings '${claimed}'`)
   }
+}
+
+/** In order, so that what holds another comes before it. */
+function claimedPaths(
+  entries: ReadonlyMap<EntryPath, Placing>,
+): { readonly claimed: EntryPath; readonly placing: Placing }[] {
+  return [...entries.values()]
+    .flatMap((placing) => {
+      const roots = placing.entry.kind === 'projection' ? placing.entry.roots : []
+      return roots.map((root) => ({ claimed: joinEntryPath(placing.path, root) as EntryPath, placing }))
+    })
+    .sort((a, b) => compareEntryPaths(a.claimed, b.claimed))
 }
 
 /** What replaces, removes or gives away a directory must never do so to a mount in it. */

@@ -83,7 +83,7 @@ class FormRedactor implements Redactor {
       const all = withPrefix(ranges, maskedBytes)
       const until = last ? bytes.length : openFrom
       for (const part of maskBytes(bytes, { ranges: all, until, masked: maskedBytes > 0 })) emit(part)
-      const open = all.find(({ start, end }) => start < until && end > until)
+      const open = all.find(({ start, end }) => end > until && (start < until || (start === 0 && maskedBytes > 0)))
       maskedBytes = open === undefined ? 0 : open.end - until
       held = bytes.slice(until)
     }

@@ -16,11 +16,16 @@ export function secretForms(secret: string): readonly string[] {
   return [...forms]
 }
 
-/** encodeURIComponent, RFC 3986, forms (space as +), and with slashes kept; hex digits in both cases. */
+/** encodeURIComponent, RFC 3986, HTML forms, and with slashes kept or space as +; hex digits in both cases. */
 function percentForms(plain: string): string[] {
   const component = encodeURIComponent(Buffer.from(plain, 'utf8').toString('utf8'))
   const strict = component.replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
-  const forms = [component, strict].flatMap((form) => [form, form.replaceAll('%2F', '/'), form.replaceAll('%20', '+')])
+  const ofForm = new URLSearchParams({ s: plain }).toString().slice(2)
+  const forms = [component, strict, ofForm].flatMap((form) => [
+    form,
+    form.replaceAll('%2F', '/'),
+    form.replaceAll('%20', '+'),
+  ])
   return [...forms, ...forms.map((form) => form.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()))]
 }
 
@@ -30,7 +35,7 @@ function percentForms(plain: string): string[] {
  */
 function base64Forms(bytes: Buffer): string[] {
   const whole = bytes.toString('base64')
-  const forms = [whole, wrap(whole, 64), wrap(whole, 76)]
+  const forms = [whole, whole.replace(/=+$/, ''), wrap(whole, 64), wrap(whole, 76)]
   for (const offset of [0, 1, 2]) {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64')
     forms.push(encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6)))

@@ -52,7 +52,7 @@ export async function materialize(request: MaterializeRequest): Promise<void> {
   try {
     await removeStage(sandbox, stage)
     if (accounts) await makeAccounts(manifest, filling)
-    await new Application(plan.steps, filling).run()
+    await new Application(plan.steps, filling, select !== 'all').run()
   } catch (error) {
     throw await abandon(error, filling, stage)
   }
@@ -132,10 +132,13 @@ class Application {
   readonly #filling: Filling
   /** Entries that were made in this run. */
   readonly #made: Set<string> = new Set()
+  /** The workspace has been worked in: what is in the way there is somebody's doing, and no reason never to start again. */
+  readonly #tolerant: boolean
   #batch: Ready[] = []
   #done = 0
 
-  constructor(steps: readonly MaterializeStep[], filling: Filling) {
+  constructor(steps: readonly MaterializeStep[], filling: Filling, tolerant: boolean) {
+    this.#tolerant = tolerant
     this.#steps = steps
     this.#filling = filling
   }
@@ -169,8 +172,7 @@ class Application {
       else await this.#claim(path, parents, entry.kind)
       return { step, merge, parents }
     } catch (error) {
-      // In a workspace that somebody has worked in, that is their doing, and no reason never to start again.
-      if (!isSandboxError(error, 'not_a_directory') || when === 'merge' || fresh) throw error
+      if (!isSandboxError(error, 'not_a_directory') || !this.#tolerant || fresh) throw error
       emit({ type: 'entry.skipped', path, kind: entry.kind, reason: error.message })
       return this.#leave()
     }

@@ -2,7 +2,7 @@ import type { FileToWrite, FileType } from '../../contracts/files.js'
 import { SandboxError } from '../../errors/sandbox-error.js'
 import type { EntryPath, LocalDirEntry } from '../../manifest/entry.js'
 import { joinEntryPath } from '../../manifest/list-entries.js'
-import { createIgnoreMatcher } from '../../match/ignore-matcher.js'
+import { compileIgnoreRules } from '../../match/ignore-rules.js'
 import type { Filling } from '../filling.js'
 import { makeWay, undoByRemoving } from '../make-way.js'
 import { readHostTree } from '../read-host-tree.js'
@@ -20,9 +20,10 @@ export async function* localDirSource(
     throw new SandboxError('not_found', `entries.${path}: there is no ${source} on the host.`, { path: source })
   }
   const mode = entry.mode ?? (stat.type === 'directory' ? stat.mode & 0o777 : 0o755)
-  if (!filling.merge) yield { type: 'directory', path, mode }
+  if (!filling.merge || (entry.mode !== undefined && path !== '.')) yield { type: 'directory', path, mode }
+  if (path === '.' && entry.mode !== undefined) await filling.sandbox.files.chmod(filling.view.absolute(path), mode)
   const present = filling.merge ? new Set<string>([path]) : undefined
-  const ignored = entry.exclude.length === 0 ? undefined : createIgnoreMatcher(entry.exclude)
+  const ignored = compileIgnoreRules(entry.exclude)
   const found = readHostTree(host.files, source, {
     exclude: (relative, type) => isExcluded(relative, type),
     onSpecial: (relative, type) => filling.emit(skipped(joinEntryPath(path, relative), type)),
@@ -35,7 +36,7 @@ export async function* localDirSource(
   }
 
   function isExcluded(relative: string, type: FileType): boolean {
-    if (ignored?.(relative, type === 'directory') === true) return true
+    if (ignored(relative, type === 'directory')) return true
     const place = joinEntryPath(path, relative)
     if (!filling.mounts.includes(place)) return false
     const reason = 'a bind mount lies there; exclude it from the local_dir'
