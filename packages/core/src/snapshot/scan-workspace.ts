@@ -7,11 +7,11 @@ import { pathByteLength } from '../path/path-bytes.js'
 import { parseRelativePath, pathDepth } from '../path/relative-path.js'
 import type { RelativePath } from '../path/relative-path.js'
 
+/** True for what stays out, with all beneath. */
+export type ExcludeTest = (path: string, type: FileType) => boolean
+
 export interface ScanRequest {
-  /** Workspace-relative, exact, with all beneath. */
-  readonly exclude: readonly string[]
-  /** gitignore syntax. */
-  readonly patterns: readonly string[]
+  readonly exclude: ExcludeTest
   readonly limits: ArchiveLimits
   readonly signal: AbortSignal | undefined
 }
@@ -30,14 +30,26 @@ export interface ScannedEntry {
   readonly stat: TreeEntry
 }
 
+/**
+ * `exact` are workspace-relative paths, `patterns` are in gitignore syntax; the control folder, where it lies inside, is
+ * added. Throws `invalid_argument`, `path_escape`.
+ */
+export function compileExclude({ paths }: Sandbox, exact: readonly string[], patterns: readonly string[]): ExcludeTest {
+  const excluded = new Set<string>(exact.map((path) => parseRelativePath(path, 'excluded path')))
+  if (paths.control.startsWith(`${paths.workspace}/`)) excluded.add(paths.control.slice(paths.workspace.length + 1))
+  const isIgnored = compileIgnoreRules(patterns)
+  // The tree does not enter what is left out, so that what lies beneath is never asked about.
+  return (path, type) => excluded.has(path) || isIgnored(path, type === 'directory')
+}
+
 /** Lists the workspace. Throws `snapshot_failed` when it goes over a limit. */
 export async function scanWorkspace(sandbox: Sandbox, request: ScanRequest): Promise<WorkspaceScan> {
-  const { limits, signal } = request
+  const { exclude, limits, signal } = request
   const entries: ScannedEntry[] = []
   const skipped: { path: string; reason: string }[] = []
   const firstNames = new Map<bigint, RelativePath>()
   const size = { nameBytes: 0, contentBytes: 0 }
-  const options = { exclude: compileExclude(sandbox, request), ...(signal === undefined ? {} : { signal }) }
+  const options = { exclude, ...(signal === undefined ? {} : { signal }) }
   for await (const stat of sandbox.files.tree(sandbox.paths.workspace, options)) {
     if (stat.type === 'fifo' || stat.type === 'socket' || stat.type === 'device') {
       skipped.push({ path: stat.path, reason: `a ${stat.type} cannot be saved` })
@@ -51,21 +63,6 @@ export async function scanWorkspace(sandbox: Sandbox, request: ScanRequest): Pro
     if (over !== undefined) throw overLimit(over, limits)
   }
   return { entries, skipped }
-}
-
-/** `workspace` holds `control`: its path from there. Undefined when it lies elsewhere. */
-function controlWithin({ paths }: Sandbox): string | undefined {
-  const inside = paths.control.startsWith(`${paths.workspace}/`)
-  return inside ? paths.control.slice(paths.workspace.length + 1) : undefined
-}
-
-function compileExclude(sandbox: Sandbox, request: ScanRequest): (path: string, type: FileType) => boolean {
-  const exact = new Set<string>(request.exclude.map((path) => parseRelativePath(path, 'excluded path')))
-  const control = controlWithin(sandbox)
-  if (control !== undefined) exact.add(control)
-  const isIgnored = compileIgnoreRules(request.patterns)
-  // The tree does not enter what is left out, so that what lies beneath is never asked about.
-  return (path, type) => exact.has(path) || isIgnored(path, type === 'directory')
 }
 
 function scanned(stat: TreeEntry, firstNames: Map<bigint, RelativePath>): ScannedEntry {

@@ -12,7 +12,7 @@ import type { ArchiveCommit } from './archive-commit.js'
 import { archiveEntries } from './archive-entries.js'
 import { parseArchiveSpec } from './archive-spec.js'
 import type { ArchiveSnapshotSpec } from './archive-spec.js'
-import { overLimit, scanWorkspace } from './scan-workspace.js'
+import { compileExclude, overLimit, scanWorkspace } from './scan-workspace.js'
 import type { WorkspaceScan } from './scan-workspace.js'
 import { TreeDigest } from './tree-digest.js'
 import { UnstableFile } from './unstable-file.js'
@@ -40,15 +40,11 @@ export interface StoredArchive {
  */
 export async function storeArchive(sandbox: Sandbox, request: StoreArchiveRequest): Promise<StoredArchive> {
   const spec = parseArchiveSpec(request.call.spec)
-  const { exclude, signal, onSkipped } = request.call
+  const { signal, onSkipped } = request.call
+  const exclude = compileExclude(sandbox, request.call.exclude, spec.exclude ?? [])
   for (let attempt = 1; ; attempt++) {
     try {
-      const scan = await scanWorkspace(sandbox, {
-        exclude,
-        patterns: spec.exclude ?? [],
-        limits: request.limits,
-        signal,
-      })
+      const scan = await scanWorkspace(sandbox, { exclude, limits: request.limits, signal })
       failpoint('snapshot.take.scanned')
       const stored = await uploadArchive(sandbox, { ...request, spec, scan })
       for (const { path, reason } of scan.skipped) onSkipped?.(path, reason)
