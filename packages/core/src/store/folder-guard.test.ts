@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../contracts/clock.js'
 import { createFolderGuard } from './folder-guard.js'
+import { FolderRegister } from './register/folder-register.js'
 import { startDriver } from './run-driver.fixture.js'
 import type { DriverProcess } from './run-driver.fixture.js'
 import { chooseSeed, seededRandom } from './seeded-random.fixture.js'
@@ -138,13 +139,18 @@ describe('createFolderGuard', () => {
           while (performance.now() < deadline) {
             // Not to wait for anything: this is the rhythm of the faults.
             await sleep(50 + random() * 300)
-            const victim = Math.floor(random() * children.length)
+            // Mostly whoever holds the key, as nothing else is as dangerous.
+            const holder = random() < 0.7 ? await holderOf(options.folder) : undefined
+            const held = children.findIndex((each) => each.process.pid === holder)
+            const victim = held === -1 ? Math.floor(random() * children.length) : held
             const child = children[victim] as DriverProcess
             if (child.process.exitCode !== null) expect(await child.ended).toBe('running')
             if (random() < 0.75) {
               stops++
               child.process.kill('SIGSTOP')
-              setTimeout(() => child.process.kill('SIGCONT'), 100 + random() * 1800)
+              // A holder for longer than its lease lasts, so that another comes in meanwhile.
+              const stoppedMs = held === -1 ? random() * 200 : 1100 + random() * 500
+              setTimeout(() => child.process.kill('SIGCONT'), stoppedMs)
             } else {
               kills++
               await child.kill()
@@ -229,9 +235,16 @@ class HandClock implements Clock {
   }
 }
 
+/** The process that a key's record names as its holder. */
+async function holderOf(folder: string): Promise<number | undefined> {
+  const state = await new FolderRegister({ folder, fsync: false, store: 'test' }).read('k')
+  if (state === undefined || 'corrupt' in state) return undefined
+  const { holder } = JSON.parse(state.text ?? '{}') as { holder?: { owner: { pid: number } } | null }
+  return holder?.owner.pid
+}
+
 /** Resolves when that many wait for a key. */
 async function waitersIn(folder: string, count: number): Promise<void> {
-  const { FolderRegister } = await import('./register/folder-register.js')
   const register = new FolderRegister({ folder, fsync: false, store: 'test' })
   for (;;) {
     const state = await register.read('k')

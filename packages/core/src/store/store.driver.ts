@@ -114,14 +114,16 @@ async function contend({ folder, seed, log }: Job): Promise<void> {
     const lease = await guard.enter('k', { ttlMs: 1000 })
     // Now and then for longer than the lease lasts without being renewed.
     const until = now() + (random() < 0.05 ? 1500 : random() * 120)
-    while (now() < until) {
+    for (let isLast = false; ;) {
       const before = now()
       const isHeld = lease.held()
       const after = now()
       if (isHeld) appendFileSync(log, `${lease.fence} ${before} ${after}\n`)
-      else break
+      if (!isHeld || isLast) break
       // Half of the time the event loop stands still.
       if (random() < 0.5) await sleep(1)
+      // Like one who commits: a last look after all work is done, however long it took.
+      isLast = now() >= until
     }
     await lease.release()
   }

@@ -12,7 +12,7 @@ export const concurrentStateRows: ReadonlyArray<CaseRow<StateStore>> = [
       let version: string | null = null
       for (let round = 0; round < 20; round++) {
         const condition: string | null = version
-        const writes = Array.from({ length: 12 }, (_, writer) =>
+        const writes: Array<Promise<{ readonly version: string }>> = Array.from({ length: 12 }, (_, writer) =>
           (stores[writer % 3] as StateStore).put('a', { round, writer }, { ifVersion: condition }),
         )
         const results = await Promise.allSettled(writes)
