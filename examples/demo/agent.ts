@@ -28,7 +28,10 @@ export async function runAgent(run: AgentRun): Promise<string> {
     const startedMs = performance.now()
     const result = await tool.execute(decision.input, { approved: true })
     const text = result.content.map((part) => (part.type === 'text' ? part.text : `[${part.mediaType}]`)).join('\n')
-    conversation.push({ role: 'call', text: `${decision.tool} ${JSON.stringify(decision.input)}` }, { role: 'result', text })
+    conversation.push(
+      { role: 'call', text: `${decision.tool} ${JSON.stringify(decision.input)}` },
+      { role: 'result', text },
+    )
     await run.onStep({
       tool: decision.tool,
       why: decision.why,
@@ -43,6 +46,7 @@ export async function runAgent(run: AgentRun): Promise<string> {
 function lastLine(text: string): string {
   const lines = text.split('\n').map((line) => line.trim())
   const counts = lines.filter((line) => /^# (pass|fail) \d+$/.test(line))
-  const line = counts.length > 0 ? counts.join(', ').replaceAll('# ', '') : (lines.findLast((each) => each !== '') ?? '')
+  const line =
+    counts.length > 0 ? counts.join(', ').replaceAll('# ', '') : (lines.findLast((each) => each !== '') ?? '')
   return line.length > 90 ? `${line.slice(0, 87)}...` : line
 }

@@ -79,11 +79,18 @@ async function play(timeline: Timeline, where: { readonly dataDir: string; reado
   await runWorker({ order: { task: 'fix', ...where }, onMessage: (message) => timeline.message(message) })
 
   timeline.title(TASKS.feature.title)
-  await runWorker({ order: { task: 'feature', ...where }, onMessage: (message) => timeline.message(message), killMidway: true })
+  await runWorker({
+    order: { task: 'feature', ...where },
+    onMessage: (message) => timeline.message(message),
+    killMidway: true,
+  })
   timeline.note('killed the worker with SIGKILL in the middle of its task; it could release and save nothing')
 
   timeline.title(TASKS.finish.title)
-  const files = await runWorker({ order: { task: 'finish', ...where }, onMessage: (message) => timeline.message(message) })
+  const files = await runWorker({
+    order: { task: 'finish', ...where },
+    onMessage: (message) => timeline.message(message),
+  })
 
   timeline.title('what changed in the workspace')
   const after = join(dataDir, 'after')

@@ -12,7 +12,10 @@ export interface RunWorkerRequest {
 /** Runs one worker to its end and returns the files that it left. */
 export async function runWorker(request: RunWorkerRequest): Promise<Readonly<Record<string, string>>> {
   const program = fileURLToPath(new URL('./worker.ts', import.meta.url))
-  const child = fork(program, [JSON.stringify(request.order)], { execArgv: process.execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child = fork(program, [JSON.stringify(request.order)], {
+    execArgv: process.execArgv,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
   let files: Readonly<Record<string, string>> = {}
   child.on('message', (message: WorkerMessage) => {
     request.onMessage(message)

@@ -51,11 +51,19 @@ const sinceTest: Decision = patch('say what is wanted, as a test', [
 const feature: readonly Decision[] = [
   { tool: 'read_file', input: { path: 'src/ledger.js' }, why: 'read where transactions are filtered' },
   sinceTest,
-  { tool: 'exec_command', input: { command: 'sleep 600', background: true }, why: 'leave something running, as agents do' },
+  {
+    tool: 'exec_command',
+    input: { command: 'sleep 600', background: true },
+    why: 'leave something running, as agents do',
+  },
 ]
 
 const finish: readonly Decision[] = [
-  { tool: 'grep', input: { pattern: 'leaves out what is older', glob: 'test/**' }, why: 'see how far the last worker came' },
+  {
+    tool: 'grep',
+    input: { pattern: 'leaves out what is older', glob: 'test/**' },
+    why: 'see how far the last worker came',
+  },
   {
     tool: 'edit_file',
     input: {

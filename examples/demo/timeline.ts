@@ -14,7 +14,8 @@ export function createTimeline(options: { readonly json: boolean }): Timeline {
   const seconds = (): string => ((performance.now() - startedMs) / 1_000).toFixed(2).padStart(6)
   const print = (text: string): void => void process.stdout.write(`${text}\n`)
   if (options.json) {
-    const line = (kind: string, data: object): void => print(JSON.stringify({ atMs: Math.round(performance.now() - startedMs), kind, ...data }))
+    const line = (kind: string, data: object): void =>
+      print(JSON.stringify({ atMs: Math.round(performance.now() - startedMs), kind, ...data }))
     return {
       title: (text) => line('title', { text }),
       note: (text) => line('note', { text }),

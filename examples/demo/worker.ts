@@ -21,12 +21,25 @@ export interface WorkerOrder {
 }
 
 export type WorkerMessage =
-  | { readonly kind: 'ready'; readonly branch: string; readonly durationMs: number; readonly confinement: readonly string[]; readonly workspace: string }
+  | {
+      readonly kind: 'ready'
+      readonly branch: string
+      readonly durationMs: number
+      readonly confinement: readonly string[]
+      readonly workspace: string
+    }
   | { readonly kind: 'step'; readonly step: AgentStep }
   | { readonly kind: 'event'; readonly text: string }
   | { readonly kind: 'midway' }
   | { readonly kind: 'done'; readonly said: string; readonly files: Readonly<Record<string, string>> }
-  | { readonly kind: 'released'; readonly snapshot: string | null; readonly files: number; readonly bytes: number; readonly compute: string; readonly durationMs: number }
+  | {
+      readonly kind: 'released'
+      readonly snapshot: string | null
+      readonly files: number
+      readonly bytes: number
+      readonly compute: string
+      readonly durationMs: number
+    }
 
 const tell = (message: WorkerMessage): Promise<void> =>
   new Promise((resolve, reject) => {

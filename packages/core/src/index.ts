@@ -6,7 +6,15 @@ export type { SandboxErrorJson } from './errors/sandbox-error.js'
 export { SANDBOX_ERROR_CODES } from './errors/error-details.js'
 export type { JsonValue, SandboxErrorCode, SandboxErrorDetails } from './errors/error-details.js'
 
-export type { AcquireRequest, Host, ReapedSandbox, ReapRequest, ReapResult, Scope, SessionHooks } from './contracts/host.js'
+export type {
+  AcquireRequest,
+  Host,
+  ReapedSandbox,
+  ReapRequest,
+  ReapResult,
+  Scope,
+  SessionHooks,
+} from './contracts/host.js'
 export type {
   ExecOptions,
   ExecResult,

@@ -17,7 +17,14 @@ export type { ProvideOptions, Services } from './di/scope.js'
 export type { Token } from './di/tokens.js'
 export { BASE_DIR, BLOB_STORE, BLOB_STORE_NAME, CLOCK, DEPLOYMENT, EMIT, LOGGER } from './di/tokens.js'
 
-export type { BlobStat, BlobStore, BlobStoreFeatures, BlobSummary, GetBlobOptions, PutBlobOptions } from './contracts/blob-store.js'
+export type {
+  BlobStat,
+  BlobStore,
+  BlobStoreFeatures,
+  BlobSummary,
+  GetBlobOptions,
+  PutBlobOptions,
+} from './contracts/blob-store.js'
 export type { BoundCapability, Capability, CapabilityContext } from './contracts/capability.js'
 export type {
   ClientCallOptions,
@@ -34,7 +41,13 @@ export type {
   SandboxSummary,
 } from './contracts/client.js'
 export type { Clock } from './contracts/clock.js'
-export type { BackendFeatures, FeatureRequirements, Isolation, LimitFeatures, NetworkKind } from './contracts/features.js'
+export type {
+  BackendFeatures,
+  FeatureRequirements,
+  Isolation,
+  LimitFeatures,
+  NetworkKind,
+} from './contracts/features.js'
 export type {
   ByteSource,
   DirEntry,

@@ -48,7 +48,9 @@ function decide(context: HostContext, request: AcquireRequest, manifest: Manifes
   const spec = request.snapshots ?? context.snapshots
   const parsed = engineOf(context, spec).specSchema.safeParse(spec)
   if (!parsed.success) {
-    const reason = parsed.error.issues.map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`).join('; ')
+    const reason = parsed.error.issues
+      .map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`)
+      .join('; ')
     throw new SandboxError('invalid_argument', `snapshots: ${reason}`, { argument: 'snapshots', reason })
   }
   const save = { spec: parsed.data as unknown as JsonValue, exclude: [...snapshotExcludes(manifest)] }

@@ -18,7 +18,8 @@ export function unmetRequirements(features: BackendFeatures, requires: FeatureRe
     if (wanted === true && features[flag as keyof typeof flags] !== true) unmet.push(`${flag} is required`)
   }
   for (const [limit, wanted] of Object.entries(limits ?? {})) {
-    if (wanted === true && !features.limits[limit as keyof typeof features.limits]) unmet.push(`a ${limit} limit is required`)
+    if (wanted === true && !features.limits[limit as keyof typeof features.limits])
+      unmet.push(`a ${limit} limit is required`)
   }
   return unmet
 }

@@ -31,7 +31,11 @@ export interface ClaimSeed {
   /** The snapshot holds a workspace that was ready: what it does not hold was removed on purpose. Default false. */
   readonly ready?: boolean
   /** A sandbox to reattach; null: only the snapshot. */
-  readonly sandbox: { readonly state: SessionRecord['sandboxState']; readonly incarnation: string; readonly backend: string } | null
+  readonly sandbox: {
+    readonly state: SessionRecord['sandboxState']
+    readonly incarnation: string
+    readonly backend: string
+  } | null
 }
 
 /** A slot that is ours. */

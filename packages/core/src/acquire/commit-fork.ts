@@ -67,7 +67,8 @@ async function replaceSnapshot(
   failpoint('fork.committed')
   const client = context.backends.get(record.backend)
   // What the slot had parked holds older work than the snapshot now does.
-  if (client !== undefined && record.sandboxState !== null) await client.delete(client.stateSchema.parse(record.sandboxState))
+  if (client !== undefined && record.sandboxState !== null)
+    await client.delete(client.stateSchema.parse(record.sandboxState))
 }
 
 async function pinned(

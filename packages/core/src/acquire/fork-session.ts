@@ -23,10 +23,14 @@ export async function forkSession(
       { snapshot: slot },
     )
   }
-  const turn = await openTurn(context, { ...decided, slot: null }, {
-    slot: null,
-    seed: { snapshot: record.snapshot, sandbox: null, over: 'nothing', ready: true },
-    forkOf: { slot, version: entry.version },
-  })
+  const turn = await openTurn(
+    context,
+    { ...decided, slot: null },
+    {
+      slot: null,
+      seed: { snapshot: record.snapshot, sandbox: null, over: 'nothing', ready: true },
+      forkOf: { slot, version: entry.version },
+    },
+  )
   return handOut(turn)
 }

@@ -26,7 +26,11 @@ export interface OpenedSandbox {
 }
 
 /** Finds the sandbox that the record points to, or makes one, and starts it. */
-export async function openSandbox(context: HostContext, claim: Claim, request: OpenSandboxRequest): Promise<OpenedSandbox> {
+export async function openSandbox(
+  context: HostContext,
+  claim: Claim,
+  request: OpenSandboxRequest,
+): Promise<OpenedSandbox> {
   const { keeper } = claim
   await carryOver(context, claim, request)
   const client = clientOf(context, request.backend)
@@ -63,7 +67,8 @@ export function parseSandboxState(client: SandboxClient, record: SessionRecord):
   const parsed = client.stateSchema.safeParse(record.sandboxState)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
-  const reason = `state of backend ${client.backendId}: ${issue?.path.map(String).join('.') ?? ''} ${issue?.message ?? ''}`.trim()
+  const reason =
+    `state of backend ${client.backendId}: ${issue?.path.map(String).join('.') ?? ''} ${issue?.message ?? ''}`.trim()
   throw new SandboxError('state_corrupt', `the record of ${record.slot} cannot be used: ${reason}`, {
     key: record.slot,
     reason,
@@ -120,7 +125,10 @@ async function moveOut(
   let snapshot = keeper.record.snapshot
   let old: Sandbox | undefined
   try {
-    old = await from.client.resume(state, createRequest(context, claim, from.request), { plan: 'any', ...signalOf(from.request) })
+    old = await from.client.resume(state, createRequest(context, claim, from.request), {
+      plan: 'any',
+      ...signalOf(from.request),
+    })
   } catch (error) {
     if (!isSandboxError(error, 'sandbox_gone')) throw error
   }
@@ -128,7 +136,12 @@ async function moveOut(
     try {
       if (claim.tookOver && !old.features.fencing) await old.stop()
       await old.start({ fence: BigInt(keeper.record.fence), ...signalOf(from.request) })
-      const saved = await saveWorkspace(context, { record: keeper.record, hash, sandbox: old, ...signalOf(from.request) })
+      const saved = await saveWorkspace(context, {
+        record: keeper.record,
+        hash,
+        sandbox: old,
+        ...signalOf(from.request),
+      })
       if (saved === null) throw from.why ?? cannotCarry(keeper.record)
       snapshot = saved
     } finally {

@@ -55,7 +55,12 @@ async function fill(
   const { snapshot } = claim.keeper.record
   if (branch === 'warm') return materialize({ ...base, select: 'ephemeral' })
   if (snapshot !== null) {
-    await restore(context, claim, { sandbox, snapshot, keep: mountPaths(manifest), ...(signal === undefined ? {} : { signal }) })
+    await restore(context, claim, {
+      sandbox,
+      snapshot,
+      keep: mountPaths(manifest),
+      ...(signal === undefined ? {} : { signal }),
+    })
     failpoint('start.restored')
     return materialize({ ...base, select: branch === 'lost' ? 'ephemeral' : 'missing' })
   }
@@ -68,7 +73,12 @@ async function fill(
 async function restore(
   context: HostContext,
   claim: Claim,
-  request: { readonly sandbox: Sandbox; readonly snapshot: SnapshotRef; readonly keep: readonly string[]; readonly signal?: AbortSignal },
+  request: {
+    readonly sandbox: Sandbox
+    readonly snapshot: SnapshotRef
+    readonly keep: readonly string[]
+    readonly signal?: AbortSignal
+  },
 ): Promise<void> {
   const { sandbox, snapshot, keep, signal } = request
   const sessionId = claim.keeper.record.sessionId

@@ -107,7 +107,8 @@ async function reapUnderLease(sweep: Sweep, judged: Judged): Promise<void> {
   failpoint('reap.judged')
   if (verdict.kind === 'rescue' && sweep.unsaved === 'save') {
     const saved = await rescueWorkspace(context, judged)
-    if (!saved) return report(sweep, summary, { client, removed: false, reason: `${verdict.reason}; it cannot be saved` })
+    if (!saved)
+      return report(sweep, summary, { client, removed: false, reason: `${verdict.reason}; it cannot be saved` })
     failpoint('reap.saved')
   } else {
     await giveUp(context, judged)
@@ -161,5 +162,10 @@ function report(
   const backend = what.client.backendId
   const sandbox = summary.name
   ;(removed ? sweep.removed : sweep.kept).push({ backend, sandbox, reason })
-  sweep.context.emit(summary.identity.sessionId, { type: removed ? 'reap.removed' : 'reap.kept', backend, sandbox, reason })
+  sweep.context.emit(summary.identity.sessionId, {
+    type: removed ? 'reap.removed' : 'reap.kept',
+    backend,
+    sandbox,
+    reason,
+  })
 }

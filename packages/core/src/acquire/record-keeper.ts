@@ -21,7 +21,12 @@ export class RecordKeeper {
   /** A write whose reply was lost: it may have happened. */
   #inDoubt: SessionRecord | undefined
 
-  private constructor(store: StateStore, key: string, lease: Lease, claimed: { record: SessionRecord; version: string }) {
+  private constructor(
+    store: StateStore,
+    key: string,
+    lease: Lease,
+    claimed: { record: SessionRecord; version: string },
+  ) {
     this.#store = store
     this.#key = key
     this.#lease = lease
@@ -47,9 +52,14 @@ export class RecordKeeper {
     } catch (error) {
       if (!isSandboxError(error, 'state_conflict')) throw error
       const slot = first.record.slot
-      throw new SandboxError('busy', `somebody else claimed ${slot} at the same moment; try again`, { slot, holder: null }, {
-        cause: error,
-      })
+      throw new SandboxError(
+        'busy',
+        `somebody else claimed ${slot} at the same moment; try again`,
+        { slot, holder: null },
+        {
+          cause: error,
+        },
+      )
     }
   }
 
@@ -103,7 +113,11 @@ export class RecordKeeper {
     const attempted = this.#inDoubt
     if (attempted === undefined) return
     const entry = await this.#store.get(this.#key)
-    if (entry !== undefined && entry.version !== this.#version && isDeepStrictEqual(entry.value, recordToJson(attempted))) {
+    if (
+      entry !== undefined &&
+      entry.version !== this.#version &&
+      isDeepStrictEqual(entry.value, recordToJson(attempted))
+    ) {
       this.#version = entry.version
       this.#record = attempted
     }

@@ -25,7 +25,11 @@ interface Saved {
  * Ends a turn, in the order of `contracts/session.ts`. Every step is attempted unless it could destroy the only copy of
  * something. Throws one `AggregateError` of all failures, after the last step.
  */
-export async function releaseSession(context: HostContext, turn: Turn, options: ReleaseOptions): Promise<ReleaseResult> {
+export async function releaseSession(
+  context: HostContext,
+  turn: Turn,
+  options: ReleaseOptions,
+): Promise<ReleaseResult> {
   const { claim, live } = turn
   const steps = new ReleaseSteps(context.clock, live.emit)
   const after = options.afterRelease ?? turn.request.afterRelease ?? defaultAfter(turn)
@@ -63,7 +67,9 @@ async function takeDown(
   const saved = await save(context, turn, with_)
   failpoint('release.saved')
   context.heartbeat.remove(claim.keeper)
-  const recorded = await steps.run('record', () => claim.keeper.write((record) => committed(context, turn, record, saved)))
+  const recorded = await steps.run('record', () =>
+    claim.keeper.write((record) => committed(context, turn, record, saved)),
+  )
   failpoint('release.recorded')
   if (!saved.safe || !recorded) {
     const reason = saved.safe ? 'the record could not be written' : 'the snapshot could not be taken'

@@ -47,7 +47,9 @@ async function bounded(step: ReleaseStep, work: (signal: AbortSignal) => Promise
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      const error = new SandboxError('timeout', `the ${step} step of the release took longer than ${timeoutMs} ms`, { timeoutMs })
+      const error = new SandboxError('timeout', `the ${step} step of the release took longer than ${timeoutMs} ms`, {
+        timeoutMs,
+      })
       controller.abort(error)
       reject(error)
     }, timeoutMs)

@@ -16,7 +16,11 @@ export interface SeededSlot {
 }
 
 /** Turns the sources of a request, a state or a snapshot, into pointers. Throws `state_corrupt`, `busy`. */
-export async function seedSlot(context: HostContext, request: AcquireRequest, slot: string | null): Promise<SeededSlot> {
+export async function seedSlot(
+  context: HostContext,
+  request: AcquireRequest,
+  slot: string | null,
+): Promise<SeededSlot> {
   if (request.state !== undefined) return seedFromState(context, openState(request.state, context.stateKey), slot)
   if (request.snapshot === undefined) return { slot }
   return { slot, seed: { snapshot: request.snapshot, sandbox: null, over: 'nothing' } }

@@ -28,7 +28,9 @@ export function scopeValue(scope: Scope): [kind: 'session' | 'user' | 'agent' | 
   const kinds = Object.keys(rest)
   const kind = kinds[0]
   if (kinds.length !== 1 || (kind !== 'session' && kind !== 'user' && kind !== 'agent' && kind !== 'global')) {
-    throw invalidScope(`a scope has exactly one of session, user, agent or global; this one has ${kinds.join(', ') || 'none'}`)
+    throw invalidScope(
+      `a scope has exactly one of session, user, agent or global; this one has ${kinds.join(', ') || 'none'}`,
+    )
   }
   const value = (rest as Record<string, unknown>)[kind]
   if (kind === 'global') return [kind, '']
@@ -41,7 +43,8 @@ function part(what: string, value: string): string {
   if (typeof value !== 'string') throw invalidScope(`the ${what} of a scope is a string`)
   const lengthBytes = Buffer.byteLength(value)
   if (lengthBytes > 400) throw invalidScope(`the ${what} is longer than 400 bytes; pass a hash of it`)
-  if (/\p{Surrogate}/u.test(value) || value.includes('\0')) throw invalidScope(`the ${what} holds NUL or half of a surrogate pair`)
+  if (/\p{Surrogate}/u.test(value) || value.includes('\0'))
+    throw invalidScope(`the ${what} holds NUL or half of a surrogate pair`)
   return `${lengthBytes}:${value}/`
 }
 

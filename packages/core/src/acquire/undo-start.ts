@@ -25,7 +25,10 @@ export async function undoStart(context: HostContext, claim: Claim, request: Und
   if (!lost) await attempt(() => giveBack(context, claim, removable && failures.length === 0))
   await claim.lease.release()
   if (failures.length === 0) return error
-  return new AggregateError([error, ...failures], 'the session could not be started, and not all of the attempt could be undone')
+  return new AggregateError(
+    [error, ...failures],
+    'the session could not be started, and not all of the attempt could be undone',
+  )
 }
 
 /** The record as it was, under the fence of this turn, with no owner. */
@@ -36,7 +39,14 @@ async function giveBack(context: HostContext, claim: Claim, removed: boolean): P
   const empty = removed || record.compute === 'none'
   if (empty && record.snapshot === null && !record.workspaceReady) {
     if (claim.slot.startsWith('sessions/')) return keeper.delete()
-    return keeper.write((now) => ({ ...now, phase: 'deleted', owner: null, expiresAtMs: null, sandboxState: null, updatedAtMs }))
+    return keeper.write((now) => ({
+      ...now,
+      phase: 'deleted',
+      owner: null,
+      expiresAtMs: null,
+      sandboxState: null,
+      updatedAtMs,
+    }))
   }
   // A holder that never released stays on record, so that the next claim still ends what it left running.
   const leftBehind = claim.tookOver && !removed && prior !== null
@@ -45,7 +55,9 @@ async function giveBack(context: HostContext, claim: Claim, removed: boolean): P
     phase: leftBehind ? prior.phase : 'committed',
     owner: leftBehind ? prior.owner : null,
     expiresAtMs: prior?.expiresAtMs ?? null,
-    ...(removed ? { sandboxState: null, compute: 'none' as const, workspaceReady: now.snapshot !== null && now.workspaceReady } : {}),
+    ...(removed
+      ? { sandboxState: null, compute: 'none' as const, workspaceReady: now.snapshot !== null && now.workspaceReady }
+      : {}),
     updatedAtMs,
   }))
 }

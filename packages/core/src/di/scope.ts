@@ -64,20 +64,33 @@ export class Scope implements Services {
   /** Several may provide one token: `get` gives the last, `getAll` all of them. */
   provide<T>(token: Token<T>, factory: (services: Services) => T | Promise<T>, options: ProvideOptions = {}): void {
     const label = options.label ?? nameOf(token)
-    const provision: Provision = { label, needs: options.needs ?? [], factory, state: 'waiting', value: undefined, pending: undefined }
+    const provision: Provision = {
+      label,
+      needs: options.needs ?? [],
+      factory,
+      state: 'waiting',
+      value: undefined,
+      pending: undefined,
+    }
     const all = this.#provisions.get(token) ?? []
     this.#provisions.set(token, [...all, provision])
     this.#container.register(token, { useFactory: () => this.#make(provision) })
   }
 
   provides(token: Token<unknown>): boolean {
-    return this.#provisions.has(token) || this.#adopted?.isRegistered(token, true) === true || this.#parent?.provides(token) === true
+    return (
+      this.#provisions.has(token) ||
+      this.#adopted?.isRegistered(token, true) === true ||
+      this.#parent?.provides(token) === true
+    )
   }
 
   get<T>(token: Token<T>): T {
     if (!this.provides(token)) {
       const by = this.#path.at(-1)
-      throw invalid(`${by === undefined ? '' : `${by} needs `}${nameOf(token)}${by === undefined ? ' is' : ', which is'} not provided by any plugin`)
+      throw invalid(
+        `${by === undefined ? '' : `${by} needs `}${nameOf(token)}${by === undefined ? ' is' : ', which is'} not provided by any plugin`,
+      )
     }
     return this.find(token) as T
   }
@@ -121,7 +134,9 @@ export class Scope implements Services {
   #make(provision: Provision): unknown {
     if (provision.state === 'made') return provision.value
     if (provision.pending !== undefined) {
-      throw invalid(`${this.#path.at(-1) ?? 'a service'} uses ${provision.label}, which is made asynchronously: name its token in needs`)
+      throw invalid(
+        `${this.#path.at(-1) ?? 'a service'} uses ${provision.label}, which is made asynchronously: name its token in needs`,
+      )
     }
     this.#enter(provision)
     try {
@@ -129,7 +144,9 @@ export class Scope implements Services {
       if (value instanceof Promise) {
         provision.pending = value
         value.catch(() => undefined)
-        throw invalid(`${this.#path.at(-2) ?? 'a service'} uses ${provision.label}, which is made asynchronously: name its token in needs`)
+        throw invalid(
+          `${this.#path.at(-2) ?? 'a service'} uses ${provision.label}, which is made asynchronously: name its token in needs`,
+        )
       }
       return this.#keep(provision, value)
     } finally {
@@ -195,7 +212,9 @@ export class Scope implements Services {
         throw explain(token, error)
       }
     }
-    throw invalid(`${nameOf(token as Token<unknown>)} is registered both in the caller's container and by a plugin; keep one`)
+    throw invalid(
+      `${nameOf(token as Token<unknown>)} is registered both in the caller's container and by a plugin; keep one`,
+    )
   }
 }
 

@@ -24,7 +24,8 @@ const KNOWN: readonly (keyof HostOptions)[] = [
 export function checkHostOptions(options: HostOptions): void {
   const problems: string[] = []
   for (const name of Object.keys(options)) {
-    if (!(KNOWN as readonly string[]).includes(name)) problems.push(`there is no option ${name}; there are ${KNOWN.join(', ')}`)
+    if (!(KNOWN as readonly string[]).includes(name))
+      problems.push(`there is no option ${name}; there are ${KNOWN.join(', ')}`)
   }
   if (!Array.isArray(options.plugins)) problems.push('plugins is a list of plugins')
   const { deployment, leaseTtlMs, maxParked, stateKey } = options
@@ -34,9 +35,11 @@ export function checkHostOptions(options: HostOptions): void {
   if (leaseTtlMs !== undefined && !(Number.isFinite(leaseTtlMs) && leaseTtlMs >= 1_000)) {
     problems.push('leaseTtlMs is a number of milliseconds, at least 1 000')
   }
-  if (maxParked !== undefined && !(Number.isInteger(maxParked) && maxParked >= 0)) problems.push('maxParked is a whole number')
+  if (maxParked !== undefined && !(Number.isInteger(maxParked) && maxParked >= 0))
+    problems.push('maxParked is a whole number')
   if (stateKey !== undefined && !(stateKey instanceof Uint8Array && stateKey.length >= 32)) {
     problems.push('stateKey is a Uint8Array of at least 32 bytes')
   }
-  if (problems.length > 0) throw new SandboxError('invalid_config', problems.map((each) => `createHost: ${each}`).join('\n'), { problems })
+  if (problems.length > 0)
+    throw new SandboxError('invalid_config', problems.map((each) => `createHost: ${each}`).join('\n'), { problems })
 }

@@ -6,7 +6,8 @@ export function createWarningSink(logger: Logger): EventSink {
   return {
     emit: (event) => {
       const message = warningOf(event)
-      if (message !== undefined) logger.warn(message, event.sessionId === null ? undefined : { session: event.sessionId })
+      if (message !== undefined)
+        logger.warn(message, event.sessionId === null ? undefined : { session: event.sessionId })
     },
     close: () => Promise.resolve(),
   }

@@ -102,7 +102,8 @@ class Names {
 
   take(name: string, plugin: string): void {
     const owner = this.#owners.get(name)
-    if (owner !== undefined) throw invalid(`${plugin} registers ${name}, which ${owner} has registered already; remove one of them`)
+    if (owner !== undefined)
+      throw invalid(`${plugin} registers ${name}, which ${owner} has registered already; remove one of them`)
     this.#owners.set(name, plugin)
   }
 }

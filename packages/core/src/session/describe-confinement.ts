@@ -2,7 +2,8 @@ import type { BackendFeatures, Isolation } from '../contracts/features.js'
 
 const PROCESSES: Readonly<Record<Isolation, string>> = {
   none: 'Processes are NOT confined: commands run with the rights of the account that runs the host program.',
-  process: 'Processes are confined by the operating system: they see neither other processes nor files outside their view.',
+  process:
+    'Processes are confined by the operating system: they see neither other processes nor files outside their view.',
   container: 'Processes run in a container of their own and share the kernel of its machine.',
   vm: 'Processes run in a virtual machine of their own.',
 }

@@ -79,7 +79,8 @@ async function drain(
 /** A command may end, or close its stdin, before it has read everything: that is no failure of ours. */
 async function feed(stdin: WritableStream<Uint8Array>, data: string | ByteSource): Promise<void> {
   const writer = stdin.getWriter()
-  const chunks = typeof data === 'string' ? [new TextEncoder().encode(data)] : data instanceof Uint8Array ? [data] : data
+  const chunks =
+    typeof data === 'string' ? [new TextEncoder().encode(data)] : data instanceof Uint8Array ? [data] : data
   let reading = true
   try {
     for await (const chunk of chunks) {

@@ -33,8 +33,15 @@ export async function findFiles(request: FindFilesRequest): Promise<readonly Tre
     found.push(entry)
   }
   if (nested.length === 0) return found
-  const rules = await Promise.all(nested.map(async (folder) => [folder, await rulesAt(files, `${root}/${folder}/.gitignore`)] as const))
-  return found.filter(({ path }) => !rules.some(([folder, ignores]) => path.startsWith(`${folder}/`) && ignores(path.slice(folder.length + 1), false)))
+  const rules = await Promise.all(
+    nested.map(async (folder) => [folder, await rulesAt(files, `${root}/${folder}/.gitignore`)] as const),
+  )
+  return found.filter(
+    ({ path }) =>
+      !rules.some(
+        ([folder, ignores]) => path.startsWith(`${folder}/`) && ignores(path.slice(folder.length + 1), false),
+      ),
+  )
 }
 
 /** Patterns that cannot be used hide nothing: a broken .gitignore must not break a search. */

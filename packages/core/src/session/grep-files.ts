@@ -40,7 +40,10 @@ export async function grepFiles(request: GrepFilesRequest): Promise<GrepResult> 
   })
   try {
     const paths = wanted.map(({ path }) => `${root}/${path}`)
-    for await (const { path, content } of files.readMany(paths, options.signal === undefined ? {} : { signal: options.signal })) {
+    for await (const { path, content } of files.readMany(
+      paths,
+      options.signal === undefined ? {} : { signal: options.signal },
+    )) {
       const bytes = new Uint8Array(await new Response(content).arrayBuffer())
       if (bytes.subarray(0, BINARY_PROBE_BYTES).includes(0)) {
         filesSkipped++
@@ -48,7 +51,10 @@ export async function grepFiles(request: GrepFilesRequest): Promise<GrepResult> 
       }
       filesSearched++
       // One more than wanted tells whether there are more.
-      const found = await matchesIn(bytes, matcher, { limit: limit - matches.length + 1, context: options.context ?? 0 })
+      const found = await matchesIn(bytes, matcher, {
+        limit: limit - matches.length + 1,
+        context: options.context ?? 0,
+      })
       const shown = show(path.slice(root.length + 1))
       matches.push(...found.map((match) => ({ path: shown, ...match })))
       if (matches.length > limit) {

@@ -151,16 +151,24 @@ export class LiveSession {
     const result = await this.exec(command, options)
     if (result.exitCode === 0 && !result.timedOut) return result
     const { exitCode, signal, timedOut } = result
-    const how = timedOut ? 'ran out of time' : signal === null ? `exited with ${String(exitCode)}` : `was ended by ${signal}`
+    const how = timedOut
+      ? 'ran out of time'
+      : signal === null
+        ? `exited with ${String(exitCode)}`
+        : `was ended by ${signal}`
     const stdoutTail = this.redact(result.stdout.slice(-2_000))
     const stderrTail = this.redact(result.stderr.slice(-2_000))
-    throw new SandboxError('exec_failed', `the command ${how}${stderrTail === '' ? '' : `: ${stderrTail.trim().slice(-300)}`}`, {
-      exitCode,
-      signal,
-      timedOut,
-      stdoutTail,
-      stderrTail,
-    })
+    throw new SandboxError(
+      'exec_failed',
+      `the command ${how}${stderrTail === '' ? '' : `: ${stderrTail.trim().slice(-300)}`}`,
+      {
+        exitCode,
+        signal,
+        timedOut,
+        stdoutTail,
+        stderrTail,
+      },
+    )
   }
 
   describe(): Promise<SessionDescription> {

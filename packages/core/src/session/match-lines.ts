@@ -35,7 +35,8 @@ function literalMatcher(pattern: string, ignoreCase: boolean): LineMatcher {
   return {
     match: (lines, limit) => {
       const found: number[] = []
-      for (let i = 0; i < lines.length && found.length < limit; i++) if (fold(lines[i] ?? '').includes(wanted)) found.push(i)
+      for (let i = 0; i < lines.length && found.length < limit; i++)
+        if (fold(lines[i] ?? '').includes(wanted)) found.push(i)
       return Promise.resolve(found)
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
@@ -66,7 +67,8 @@ function regularMatcher(pattern: string, flags: string, options: LineMatcherOpti
     const message = `grep: the pattern took longer than ${timeoutMs} ms; make it simpler, or search for plain text with literal`
     fail(new SandboxError('timeout', message, { timeoutMs }, { retryable: false }))
   }, timeoutMs)
-  const onAbort = (): void => fail(new SandboxError('aborted', 'grep was aborted by its signal', {}, { cause: signal?.reason }))
+  const onAbort = (): void =>
+    fail(new SandboxError('aborted', 'grep was aborted by its signal', {}, { cause: signal?.reason }))
   signal?.addEventListener('abort', onAbort, { once: true })
   worker.on('error', fail)
   return {

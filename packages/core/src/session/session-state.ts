@@ -53,7 +53,9 @@ export function openState(value: JsonValue, stateKey: Uint8Array | null): Sessio
 }
 
 function macOf(state: Omit<SessionState, 'mac'>, stateKey: Uint8Array): string {
-  return createHmac('sha256', stateKey).update(canonicalJson(state as unknown as JsonValue)).digest('hex')
+  return createHmac('sha256', stateKey)
+    .update(canonicalJson(state as unknown as JsonValue))
+    .digest('hex')
 }
 
 /** JSON with the members of every object in order of their names, so that a store may reorder them. */

@@ -16,7 +16,6 @@ const TRANSITIONS: Readonly<Record<SessionStatus, readonly SessionStatus[]>> = {
 export type SessionAction = 'use' | 'look' | 'release'
 
 const ALLOWED: Readonly<Record<SessionAction, readonly SessionStatus[]>> = {
-
   // Hooks run while starting and, before the stop, while still ready.
   use: ['starting', 'ready'],
   look: ['new', 'starting', 'ready', 'stopping', 'stopped', 'closed', 'failed'],

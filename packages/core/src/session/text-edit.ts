@@ -5,7 +5,10 @@ import { SandboxError } from '../errors/sandbox-error.js'
  * Replaces text. The text to find may be written with `\n` line ends whatever the file has; the replacement takes the
  * file's. Throws `invalid_argument` that says how often the text occurs, unless once (or, with `replaceAll`, at all).
  */
-export function applyTextEdit(content: string, edit: TextEdit): { readonly content: string; readonly replacements: number } {
+export function applyTextEdit(
+  content: string,
+  edit: TextEdit,
+): { readonly content: string; readonly replacements: number } {
   const { oldText, newText, replaceAll = false } = edit
   if (oldText === '') throw unusable('oldText is empty; use write or append instead')
   if (oldText === newText) throw unusable('oldText and newText are equal')
