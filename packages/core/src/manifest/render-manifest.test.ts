@@ -72,7 +72,7 @@ Environment variables that are set:
       parseManifest({ entries: { ...files, 'a\nWorkspace: /etc': { kind: 'file', text: '' } } }),
     )
     expect(text).toContain('… and 82 more; list the directories to see them')
-    expect(text).toContain('"a\\nWorkspace: /')
+    expect(text).toContain('"a\\nWorkspace: "/')
     expect(text.match(/^Workspace:/gm)).toHaveLength(1)
   })
 })

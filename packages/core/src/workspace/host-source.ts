@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { SandboxError } from '../errors/sandbox-error.js'
-import { createHostFiles } from '../host-files/create-host-files.js'
+import { createHostFiles } from '../host-files/host-files.js'
 import type { SandboxFiles } from '../contracts/files.js'
 import { grantFor, parsePathGrants } from '../path/path-grant.js'
 import type { PathGrant } from '../path/path-grant.js'

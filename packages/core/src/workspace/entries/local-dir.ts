@@ -15,7 +15,8 @@ export async function* localDirSource(
 ): AsyncGenerator<FileToWrite> {
   const host = await filling.host()
   const source = host.locate(entry.source)
-  const stat = await host.files.stat(source)
+  // With the dot it is the directory itself, also where the source is a link to one.
+  const stat = await host.files.stat(`${source}/.`)
   if (stat === undefined) {
     throw new SandboxError('not_found', `entries.${path}: there is no ${source} on the host.`, { path: source })
   }
