@@ -40,8 +40,13 @@ export async function openRegular(path: string): Promise<OpenFile | undefined> {
   }
 }
 
-/** The whole of a regular file, undefined when nothing is there. */
-export async function readRegular(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
+export interface FileContents {
+  readonly bytes: Uint8Array
+  readonly stat: Stats
+}
+
+/** The whole of a regular file and its stat from before, undefined when nothing is there. */
+export async function readRegular(path: string, maxBytes: number): Promise<FileContents | undefined> {
   const file = await openRegular(path)
   if (file === undefined) return undefined
   try {
@@ -52,7 +57,7 @@ export async function readRegular(path: string, maxBytes: number): Promise<Uint8
       if (count === 0) break
       filled += count
     }
-    return bytes.subarray(0, filled)
+    return { bytes: bytes.subarray(0, filled), stat: file.stat }
   } finally {
     await file.close()
   }

@@ -11,9 +11,11 @@ import { chooseSeed, seededRandom } from './seeded-random.fixture.js'
 import { withFolder } from './test-folder.fixture.js'
 
 const CHAOS_MS = 12_000
+/** Starting processes takes its time on a busy machine. */
+const timeout = 120_000
 
 describe('createFolderGuard', () => {
-  it('hands a key over at once when its holder was killed', async () => {
+  it('hands a key over at once when its holder was killed', { timeout }, async () => {
     await withFolder(async (folder) => {
       const guard = createFolderGuard({ folder })
       const child = startDriver('hold', { folder, count: 60_000 })
@@ -28,7 +30,7 @@ describe('createFolderGuard', () => {
     })
   })
 
-  it('hands a key over when its holder stands still, who knows it at once when it goes on', async () => {
+  it('hands a key over when its holder stands still, who knows it at once when it goes on', { timeout }, async () => {
     await withFolder(async (folder) => {
       const child = startDriver('hold', { folder, count: 1000 })
       try {
@@ -95,7 +97,7 @@ describe('createFolderGuard', () => {
     })
   })
 
-  it('passes over a waiter that stands still, and over one that was killed', async () => {
+  it('passes over a waiter that stands still, and over one that was killed', { timeout }, async () => {
     await withFolder(async (folder) => {
       const guard = createFolderGuard({ folder })
       const lease = await guard.enter('k')
@@ -118,62 +120,58 @@ describe('createFolderGuard', () => {
     })
   })
 
-  it(
-    'never lets two believe that they hold a key, while processes are stopped and killed',
-    { timeout: 60_000 },
-    async () => {
-      const seed = chooseSeed('stopped and killed holders')
-      const random = seededRandom(seed)
-      await withFolder(async (folder) => {
-        const options = { folder: join(folder, 'guard') }
-        const logs: string[] = []
-        const start = (): DriverProcess => {
-          const log = join(folder, `log-${logs.length}`)
-          logs.push(log)
-          return startDriver('contend', { ...options, log, seed: seed + logs.length })
-        }
-        const children = [start(), start(), start(), start()]
-        const deadline = performance.now() + CHAOS_MS
-        let [stops, kills] = [0, 0]
-        try {
-          while (performance.now() < deadline) {
-            // Not to wait for anything: this is the rhythm of the faults.
-            await sleep(50 + random() * 300)
-            // Mostly whoever holds the key, as nothing else is as dangerous.
-            const holder = random() < 0.7 ? await holderOf(options.folder) : undefined
-            const held = children.findIndex((each) => each.process.pid === holder)
-            const victim = held === -1 ? Math.floor(random() * children.length) : held
-            const child = children[victim] as DriverProcess
-            if (child.process.exitCode !== null) expect(await child.ended).toBe('running')
-            if (random() < 0.75) {
-              stops++
-              child.process.kill('SIGSTOP')
-              // A holder for longer than its lease lasts, so that another comes in meanwhile.
-              const stoppedMs = held === -1 ? random() * 200 : 1100 + random() * 500
-              setTimeout(() => child.process.kill('SIGCONT'), stoppedMs)
-            } else {
-              kills++
-              await child.kill()
-              children[victim] = start()
-            }
+  it('never lets two believe that they hold a key, while processes are stopped and killed', { timeout }, async () => {
+    const seed = chooseSeed('stopped and killed holders')
+    const random = seededRandom(seed)
+    await withFolder(async (folder) => {
+      const options = { folder: join(folder, 'guard') }
+      const logs: string[] = []
+      const start = (): DriverProcess => {
+        const log = join(folder, `log-${logs.length}`)
+        logs.push(log)
+        return startDriver('contend', { ...options, log, seed: seed + logs.length })
+      }
+      const children = [start(), start(), start(), start()]
+      const deadline = performance.now() + CHAOS_MS
+      let [stops, kills] = [0, 0]
+      try {
+        while (performance.now() < deadline) {
+          // Not to wait for anything: this is the rhythm of the faults.
+          await sleep(50 + random() * 300)
+          // Mostly whoever holds the key, as nothing else is as dangerous.
+          const holder = random() < 0.7 ? await holderOf(options.folder) : undefined
+          const held = children.findIndex((each) => each.process.pid === holder)
+          const victim = held === -1 ? Math.floor(random() * children.length) : held
+          const child = children[victim] as DriverProcess
+          if (child.process.exitCode !== null) expect(await child.ended).toBe('running')
+          if (random() < 0.75) {
+            stops++
+            child.process.kill('SIGSTOP')
+            // A holder for longer than its lease lasts, so that another comes in meanwhile.
+            const stoppedMs = held === -1 ? random() * 200 : 1100 + random() * 500
+            setTimeout(() => child.process.kill('SIGCONT'), stoppedMs)
+          } else {
+            kills++
+            await child.kill()
+            children[victim] = start()
           }
-        } finally {
-          await Promise.all(children.map((child) => child.kill()))
         }
-        const sightings = (await Promise.all(logs.map(readSightings))).flat()
-        const fences = new Set(sightings.map(({ fence }) => fence))
-        process.stdout.write(`${fences.size} leases seen, ${stops} stops, ${kills} kills\n`)
-        expect(fences.size).toBeGreaterThan(8)
-        expect(findOverlap(sightings), `seed ${seed}`).toBeUndefined()
-        expect(findOverlap([...sightings, ...lateSighting(sightings)])).toBeDefined()
+      } finally {
+        await Promise.all(children.map((child) => child.kill()))
+      }
+      const sightings = (await Promise.all(logs.map(readSightings))).flat()
+      const fences = new Set(sightings.map(({ fence }) => fence))
+      process.stdout.write(`${fences.size} leases seen, ${stops} stops, ${kills} kills\n`)
+      expect(fences.size).toBeGreaterThan(8)
+      expect(findOverlap(sightings), `seed ${seed}`).toBeUndefined()
+      expect(findOverlap([...sightings, ...lateSighting(sightings)])).toBeDefined()
 
-        const guard = createFolderGuard(options)
-        const last = await guard.enter('k')
-        expect(last.fence).toBeGreaterThan(sightings.reduce((most, { fence }) => (fence > most ? fence : most), 0n))
-        await guard[Symbol.asyncDispose]()
-      })
-    },
-  )
+      const guard = createFolderGuard(options)
+      const last = await guard.enter('k')
+      expect(last.fence).toBeGreaterThan(sightings.reduce((most, { fence }) => (fence > most ? fence : most), 0n))
+      await guard[Symbol.asyncDispose]()
+    })
+  })
 })
 
 /** A moment between `before` and `after` at which somebody believed that the lease with this fence was theirs. */

@@ -10,6 +10,8 @@ import { runDriverSync, startDriver } from './run-driver.fixture.js'
 import { chooseSeed, seededRandom } from './seeded-random.fixture.js'
 import { temporariesIn, whyNoMounts, withFolder, withSmallDisk } from './test-folder.fixture.js'
 
+/** Starting processes takes its time on a busy machine. */
+const timeout = 120_000
 const failpoints = [
   'register.create.staged',
   'register.create.renamed',
@@ -89,26 +91,30 @@ describe('createFolderStateStore', () => {
     })
   })
 
-  it.each([1, 14, 15, 16, 31])('refuses a writer that stood still after reading version %i', async (from) => {
-    await withFolder(async (folder) => {
-      const store = createFolderStateStore({ folder, fsync: false })
-      for (let number = 1; number <= from; number++) await store.put('k', number)
-      const register = new FolderRegister({ folder, fsync: false, store: 'test' })
-      const seen: unknown[] = []
-      const written = await register.update('k', (current) => {
-        seen.push(current?.number)
-        // Everything between is removed meanwhile: numbers, epochs, the value itself.
-        if (seen.length === 1) runDriverSync('overwrite', { folder, count: 40 })
-        return '"late"'
+  it.each([1, 14, 15, 16, 31])(
+    'refuses a writer that stood still after reading version %i',
+    { timeout },
+    async (from) => {
+      await withFolder(async (folder) => {
+        const store = createFolderStateStore({ folder, fsync: false })
+        for (let number = 1; number <= from; number++) await store.put('k', number)
+        const register = new FolderRegister({ folder, fsync: false, store: 'test' })
+        const seen: unknown[] = []
+        const written = await register.update('k', (current) => {
+          seen.push(current?.number)
+          // Everything between is removed meanwhile: numbers, epochs, the value itself.
+          if (seen.length === 1) runDriverSync('overwrite', { folder, count: 40 })
+          return '"late"'
+        })
+        expect(seen).toEqual([from, from + 40])
+        expect(written?.number).toBe(from + 41)
+        expect(await temporariesIn(folder)).toEqual([])
+        expect((await readdir(keyFolder(folder, 'k'))).length).toBeLessThanOrEqual(3)
       })
-      expect(seen).toEqual([from, from + 40])
-      expect(written?.number).toBe(from + 41)
-      expect(await temporariesIn(folder)).toEqual([])
-      expect((await readdir(keyFolder(folder, 'k'))).length).toBeLessThanOrEqual(3)
-    })
-  })
+    },
+  )
 
-  it('refuses a writer that stood still after seeing nothing', async () => {
+  it('refuses a writer that stood still after seeing nothing', { timeout }, async () => {
     await withFolder(async (folder) => {
       const register = new FolderRegister({ folder, fsync: false, store: 'test' })
       const seen: unknown[] = []
@@ -121,7 +127,7 @@ describe('createFolderStateStore', () => {
     })
   })
 
-  it('is linearizable per key among four processes', async () => {
+  it('is linearizable per key among four processes', { timeout }, async () => {
     const seed = chooseSeed('linearizability')
     await withFolder(async (folder) => {
       const clients = [0, 1, 2, 3].map((client) => startDriver('history', { folder, seed: seed + client, count: 300 }))
@@ -141,7 +147,7 @@ describe('createFolderStateStore', () => {
     })
   })
 
-  it.each(failpoints)('is whole after a kill at %s', async (failpoint) => {
+  it.each(failpoints)('is whole after a kill at %s', { timeout }, async (failpoint) => {
     await withFolder(async (folder) => {
       const child = startDriver('count', { folder, count: 40 }, { COFFERDAM_FAILPOINT: failpoint })
       expect(await child.ended).toMatchObject({ signal: 'SIGKILL', stderr: '' })
@@ -149,7 +155,7 @@ describe('createFolderStateStore', () => {
     })
   })
 
-  it('is whole after kills at any time', async () => {
+  it('is whole after kills at any time', { timeout }, async () => {
     const seed = chooseSeed('kills of a state store')
     const random = seededRandom(seed)
     await withFolder(async (folder) => {

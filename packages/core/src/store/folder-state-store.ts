@@ -25,7 +25,7 @@ export interface FolderStateStoreOptions {
  * locked or torn; see `FolderRegister`. A deleted key leaves a folder of about 8 KiB behind, which keeps late writers out.
  * A value that `get` shows before its `put` has returned may be gone after a power cut.
  *
- * Beside what the contract says: a full disk is `no_space`, and nothing is written in part. `put` and `delete` without
+ * Beside what the contract says: a full disk is `no_space`, also for a deletion, and nothing is written in part. `put` and `delete` without
  * `ifVersion` replace a value that cannot be read.
  */
 export function createFolderStateStore(options: FolderStateStoreOptions): StateStore {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { watch } from 'node:fs'
+import type { Stats } from 'node:fs'
 import { link, lstat, mkdir, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { SandboxError } from '../../errors/sandbox-error.js'
@@ -16,6 +17,8 @@ import { MAX_ENTRY_BYTES, decodeEntry, encodeEntry } from './register-file.js'
 import type { RegisterEntry } from './register-file.js'
 
 const CACHED_KEYS = 10_000
+/** Longer entries are read again instead of being kept. */
+const CACHED_TEXT = 4096
 const KEY_FOLDER = /^[0-9a-f]{64}$/
 
 export interface FolderRegisterOptions {
@@ -34,6 +37,14 @@ type Transition = (current: RegisterState | undefined) => string | null | undefi
 interface Found {
   readonly place: Place
   readonly state: RegisterState
+}
+
+/** What was last seen of a key: a place to begin at, and the entry there, if that can be relied on. */
+interface Known {
+  readonly place: Place
+  readonly entry?: RegisterEntry | undefined
+  /** Of the entry's file when it was read. */
+  readonly stat?: Stats | undefined
 }
 
 /**
@@ -66,7 +77,7 @@ export class FolderRegister {
   readonly #fsync: boolean
   readonly #store: string
   readonly #serial = new SerialByKey()
-  readonly #places = new Map<string, Place>()
+  readonly #known = new Map<string, Known>()
   readonly #keyNames = new Map<string, string>()
   #opened: Promise<void> | undefined
   #closed = false
@@ -125,7 +136,7 @@ export class FolderRegister {
     const { timeoutMs, signal } = options
     throwIfAborted(signal)
     const hash = hashOf(key)
-    const place = this.#places.get(hash)
+    const place = this.#known.get(hash)?.place
     if (place === undefined || place.number > number) return
     await new Promise<void>((settle, reject) => {
       const close = watchQuietly(join(this.#keys, hash, place.next ?? place.epoch), () => finish())
@@ -177,7 +188,8 @@ export class FolderRegister {
   }
 
   async #find(key: string, hash: string): Promise<Found | undefined> {
-    let place = this.#places.get(hash)
+    const known = this.#known.get(hash)
+    let place = known?.place
     for (;;) {
       place ??= await this.#locate(key, hash)
       if (place === undefined) return undefined
@@ -192,13 +204,20 @@ export class FolderRegister {
         place = 'corrupt' in later ? after : epochs.placeOf(after.epoch, later)
         continue
       }
-      const state = await this.#readState(key, hash, place)
-      if (state !== undefined) {
-        this.#remember(hash, place)
-        return { place, state }
+      if (known?.entry !== undefined && place === known.place && (await this.#isUnchanged(hash, known))) {
+        return { place, state: known.entry }
       }
+      const state = await this.#readState(key, hash, place)
+      if (state !== undefined) return { place, state }
       place = undefined
     }
+  }
+
+  /** Seen to be there, and the file that was read. */
+  async #isUnchanged(hash: string, { place, stat }: Known): Promise<boolean> {
+    if (stat === undefined) return false
+    const now = await orUndefined('ENOENT', () => lstat(epochs.pathIn(join(this.#keys, hash), place)))
+    return now?.ino === stat.ino && now.size === stat.size && now.ctimeMs === stat.ctimeMs && now.isFile()
   }
 
   /** The last version of an epoch names the following one; when it cannot be read, what follows cannot be found. */
@@ -239,10 +258,12 @@ export class FolderRegister {
     const path = epochs.pathIn(join(this.#keys, hash), place)
     const { number } = place
     try {
-      const bytes = await readRegular(path, MAX_ENTRY_BYTES)
-      if (bytes === undefined) return undefined
-      const entry = decodeEntry(bytes, { key, number })
-      return typeof entry === 'string' ? { number, corrupt: this.#corrupt(key, entry, path) } : entry
+      const file = await readRegular(path, MAX_ENTRY_BYTES)
+      if (file === undefined) return undefined
+      const entry = decodeEntry(file.bytes, { key, number })
+      if (typeof entry === 'string') return { number, corrupt: this.#corrupt(key, entry, path) }
+      this.#remember(hash, { place: epochs.placeOf(place.epoch, entry), entry, stat: file.stat })
+      return entry
     } catch (error) {
       if (errnoOf(error) !== 'ELOOP') throw error
       return { number, corrupt: this.#corrupt(key, 'it is a link or another special file', path) }
@@ -251,8 +272,8 @@ export class FolderRegister {
 
   async #readKey(hash: string): Promise<string> {
     const path = join(this.#keys, hash, 'key')
-    const bytes = await readRegular(path, MAX_ENTRY_BYTES)
-    const key = bytes === undefined ? '' : Buffer.from(bytes).toString('utf8')
+    const file = await readRegular(path, MAX_ENTRY_BYTES)
+    const key = file === undefined ? '' : Buffer.from(file.bytes).toString('utf8')
     if (hashOf(key) !== hash) throw this.#corrupt(`(unknown, in ${hash})`, 'it does not fit its folder', path)
     remember(this.#keyNames, hash, key)
     return key
@@ -281,7 +302,7 @@ export class FolderRegister {
     }
     failpoint('register.create.renamed')
     await this.#sync(this.#keys)
-    this.#remember(hash, place)
+    this.#remember(hash, { place })
     return entry
   }
 
@@ -311,8 +332,11 @@ export class FolderRegister {
       await unlink(temporary).catch(() => undefined)
     }
     failpoint('register.append.linked')
-    await this.#sync(join(keyFolder, place.epoch))
-    this.#remember(hashOf(key), epochs.placeOf(place.epoch, entry))
+    const [stat] = await Promise.all([
+      orUndefined('ENOENT', () => lstat(epochs.pathIn(keyFolder, place))),
+      this.#sync(join(keyFolder, place.epoch)),
+    ])
+    this.#remember(hashOf(key), { place: epochs.placeOf(place.epoch, entry), entry, stat })
     if (place.epoch !== found.place.epoch) await this.#retire(keyFolder, place.epoch)
     return entry
   }
@@ -343,8 +367,9 @@ export class FolderRegister {
     if (this.#fsync) await Promise.all(folders.map(syncFolder))
   }
 
-  #remember(hash: string, place: Place): void {
-    remember(this.#places, hash, place)
+  #remember(hash: string, { place, entry, stat }: Known): void {
+    const isSmall = (entry?.text?.length ?? 0) <= CACHED_TEXT
+    remember(this.#known, hash, isSmall ? { place, entry, stat } : { place })
   }
 
   #corrupt(key: string, reason: string, path?: string): SandboxError<'state_corrupt'> {

@@ -151,8 +151,8 @@ export const guardCases: ReadonlyArray<StoreCase<ExecutionGuard>> = casesFrom<Ex
     'keeps a lease beyond its time to live while the holder lives',
     async ({ open }) => {
       const [guard, other] = [await open(), await open()]
-      const lease = await guard.enter('a', { ttlMs: 1000 })
-      await expectCode(other.enter('a', { waitMs: 1600, ttlMs: 1000 }), 'lease_timeout')
+      const lease = await guard.enter('a', { ttlMs: 1500 })
+      await expectCode(other.enter('a', { waitMs: 2400, ttlMs: 1500 }), 'lease_timeout')
       assert.ok(lease.held() && !lease.lost.aborted)
     },
   ],
