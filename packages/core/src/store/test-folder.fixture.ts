@@ -27,7 +27,8 @@ export async function withSmallDisk(sizeKiB: number, run: (folder: string) => Pr
     try {
       await run(folder)
     } finally {
-      execFileSync('umount', [folder])
+      // Lazily: a test that failed may have files open, and its file system must go all the same.
+      execFileSync('umount', ['--lazy', folder])
     }
   })
 }

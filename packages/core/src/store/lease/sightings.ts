@@ -1,11 +1,12 @@
 import type { Clock } from '../../contracts/clock.js'
+import { BoundedCache } from '../register/bounded-cache.js'
 
 const MAX_SIGHTINGS = 10_000
 
 /** Remembers since when each key has been seen in the same condition, across calls, by a clock of our own. */
 export class Sightings {
   readonly #clock: Clock
-  readonly #seen = new Map<string, { readonly condition: string; readonly sinceMs: number }>()
+  readonly #seen = new BoundedCache<{ readonly condition: string; readonly sinceMs: number }>(MAX_SIGHTINGS)
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -16,16 +17,7 @@ export class Sightings {
     const nowMs = this.#clock.monotonicMs()
     const seen = this.#seen.get(key)
     if (seen?.condition === condition) return nowMs - seen.sinceMs
-    this.#seen.delete(key)
     this.#seen.set(key, { condition, sinceMs: nowMs })
-    if (this.#seen.size > MAX_SIGHTINGS) this.#forgetOldest()
     return 0
-  }
-
-  #forgetOldest(): void {
-    for (const key of this.#seen.keys()) {
-      this.#seen.delete(key)
-      return
-    }
   }
 }

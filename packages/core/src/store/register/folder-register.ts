@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto'
-import { watch } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { link, lstat, mkdir, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { SandboxError } from '../../errors/sandbox-error.js'
 import { failpoint } from '../../failpoint.js'
-import { aborted, throwIfAborted } from '../check-argument.js'
+import { throwIfAborted } from '../check-argument.js'
 import { readRegular, syncFolder, writeNew } from '../durable-file.js'
 import { errnoOf, mapFileError, unavailable } from '../map-file-error.js'
 import { SerialByKey } from '../serial-by-key.js'
 import { openStoreFolder } from '../store-folder.js'
 import { randomToken, sweepTemporaries, temporaryPath } from '../temporaries.js'
+import { BoundedCache } from './bounded-cache.js'
 import * as epochs from './epoch.js'
 import type { Place } from './epoch.js'
+import { folderChange } from './folder-change.js'
 import { MAX_ENTRY_BYTES, decodeEntry, encodeEntry } from './register-file.js'
 import type { RegisterEntry } from './register-file.js'
 
@@ -77,8 +78,8 @@ export class FolderRegister {
   readonly #fsync: boolean
   readonly #store: string
   readonly #serial = new SerialByKey()
-  readonly #known = new Map<string, Known>()
-  readonly #keyNames = new Map<string, string>()
+  readonly #known = new BoundedCache<Known>(CACHED_KEYS)
+  readonly #keyNames = new BoundedCache<string>(CACHED_KEYS)
   #opened: Promise<void> | undefined
   #closed = false
 
@@ -133,29 +134,14 @@ export class FolderRegister {
    * `aborted`.
    */
   async changed(key: string, number: number, options: { timeoutMs: number; signal?: AbortSignal }): Promise<void> {
-    const { timeoutMs, signal } = options
-    throwIfAborted(signal)
+    throwIfAborted(options.signal)
     const hash = hashOf(key)
     const place = this.#known.get(hash)?.place
     if (place === undefined || place.number > number) return
-    await new Promise<void>((settle, reject) => {
-      const close = watchQuietly(join(this.#keys, hash, place.next ?? place.epoch), () => finish())
-      const timer = setTimeout(() => finish(), timeoutMs)
-      const onAbort = (): void => finish(signal)
-      const finish = (by?: AbortSignal): void => {
-        clearTimeout(timer)
-        close()
-        signal?.removeEventListener('abort', onAbort)
-        if (by === undefined) settle()
-        else reject(aborted(by))
-      }
-      signal?.addEventListener('abort', onAbort, { once: true })
-      // What came between the last look and the watch.
-      this.#find(key, hash).then(
-        (found) => found?.state.number !== number && finish(),
-        () => finish(),
-      )
-    })
+    const folder = join(this.#keys, hash, place.next ?? place.epoch)
+    // After the watch has begun: what came between the last look and the watch.
+    const look = async (): Promise<boolean> => (await this.#find(key, hash))?.state.number !== number
+    await folderChange(folder, { ...options, look })
   }
 
   /** Waits for what is being written. Later calls throw `store_unavailable`. */
@@ -275,7 +261,7 @@ export class FolderRegister {
     const file = await readRegular(path, MAX_ENTRY_BYTES)
     const key = file === undefined ? '' : Buffer.from(file.bytes).toString('utf8')
     if (hashOf(key) !== hash) throw this.#corrupt(`(unknown, in ${hash})`, 'it does not fit its folder', path)
-    remember(this.#keyNames, hash, key)
+    this.#keyNames.set(hash, key)
     return key
   }
 
@@ -369,7 +355,7 @@ export class FolderRegister {
 
   #remember(hash: string, { place, entry, stat }: Known): void {
     const isSmall = (entry?.text?.length ?? 0) <= CACHED_TEXT
-    remember(this.#known, hash, isSmall ? { place, entry, stat } : { place })
+    this.#known.set(hash, isSmall ? { place, entry, stat } : { place })
   }
 
   #corrupt(key: string, reason: string, path?: string): SandboxError<'state_corrupt'> {
@@ -382,27 +368,6 @@ export class FolderRegister {
 
 function hashOf(key: string): string {
   return createHash('sha256').update(key).digest('hex')
-}
-
-function remember<V>(map: Map<string, V>, key: string, value: V): void {
-  if (!map.has(key) && map.size >= CACHED_KEYS) {
-    for (const oldest of map.keys()) {
-      map.delete(oldest)
-      break
-    }
-  }
-  map.set(key, value)
-}
-
-/** Watching is only a way to be quick: where it fails, the caller's timeout does the work. */
-function watchQuietly(folder: string, onChange: () => void): () => void {
-  try {
-    const watcher = watch(folder, { persistent: false }, onChange)
-    watcher.on('error', onChange)
-    return () => watcher.close()
-  } catch {
-    return () => undefined
-  }
 }
 
 async function orUndefined<T>(code: string, task: () => Promise<T>): Promise<T | undefined> {
