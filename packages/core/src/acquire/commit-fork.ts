@@ -9,7 +9,7 @@ import type { Turn } from './open-turn.js'
 import { recordKey, slotHash } from './slot-key.js'
 
 const DEFAULT_FORK_TTL_MS = 24 * 3_600_000
-/** How long a fork waits for the slot it came from: somebody who holds it longer has won. */
+/** Nobody has claimed the slot, so its lease is held for moments only: by a reaper, or by another fork that commits. */
 const COMMIT_WAIT_MS = 5_000
 
 /** Where the record of a fork that lost says until when its snapshot is kept. */
@@ -25,6 +25,7 @@ export async function commitFork(context: HostContext, turn: Turn, snapshot: Sna
   const { forkOf } = turn.claim.keeper.record
   if (forkOf === null) return
   try {
+    await readUnmoved(context, forkOf)
     const lease = await context.guard.enter(forkOf.slot, { waitMs: COMMIT_WAIT_MS, ttlMs: context.leaseTtlMs })
     try {
       await replaceSnapshot(context, forkOf, snapshot)
@@ -37,19 +38,29 @@ export async function commitFork(context: HostContext, turn: Turn, snapshot: Sna
   }
 }
 
+/** Throws `state_conflict` when somebody has claimed or changed the slot: a claim changes its record at once. */
+async function readUnmoved(
+  context: HostContext,
+  forkOf: NonNullable<SessionRecord['forkOf']>,
+): Promise<{ readonly key: string; readonly record: SessionRecord }> {
+  const key = recordKey(slotHash(forkOf.slot))
+  const entry = await context.states.get(key)
+  if (entry !== undefined && entry.version === forkOf.version) {
+    const record = parseRecord(forkOf.slot, entry.value)
+    // Somebody who is at work, or whose work is not saved yet, has won.
+    if (record.owner === null && !record.unsaved) return { key, record }
+  }
+  const actual = entry?.version ?? null
+  throw new SandboxError('state_conflict', `${forkOf.slot} has moved on`, { key, expected: forkOf.version, actual })
+}
+
 async function replaceSnapshot(
   context: HostContext,
   forkOf: NonNullable<SessionRecord['forkOf']>,
   snapshot: SnapshotRef,
 ): Promise<void> {
+  const { key, record } = await readUnmoved(context, forkOf)
   const hash = slotHash(forkOf.slot)
-  const key = recordKey(hash)
-  const entry = await context.states.get(key)
-  if (entry === undefined || entry.version !== forkOf.version) {
-    const actual = entry?.version ?? null
-    throw new SandboxError('state_conflict', `${forkOf.slot} has moved on`, { key, expected: forkOf.version, actual })
-  }
-  const record = parseRecord(forkOf.slot, entry.value)
   const incarnation = newIncarnation()
   const next: SessionRecord = {
     ...record,
@@ -63,7 +74,7 @@ async function replaceSnapshot(
     workspaceReady: true,
     updatedAtMs: Math.round(context.clock.nowMs()),
   }
-  await context.states.put(key, recordToJson(next), { ifVersion: entry.version })
+  await context.states.put(key, recordToJson(next), { ifVersion: forkOf.version })
   failpoint('fork.committed')
   const client = context.backends.get(record.backend)
   // What the slot had parked holds older work than the snapshot now does.
