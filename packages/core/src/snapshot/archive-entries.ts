@@ -67,7 +67,7 @@ async function* fileEntry(
     return
   }
   const { stat, content } = spooled
-  checkIdentity(entry, stat)
+  await checkIdentity(request, entry, stat)
   const { path } = entry
   const common = { path, type: 'file' as const, mode: stat.mode & request.modeMask, mtimeNs: stat.mtimeNs }
   request.digest.add({ ...common, sizeBytes: content.length, contentSha256: hash('sha256', content, 'hex') })
@@ -81,7 +81,7 @@ async function* largeFile(
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
   const { stat } = read
   const { path } = entry
-  checkIdentity(entry, stat)
+  await checkIdentity(request, entry, stat)
   const contentHash = createHash('sha256')
   const common = { path, type: 'file' as const, mode: stat.mode & request.modeMask, mtimeNs: stat.mtimeNs }
   const { sizeBytes } = stat
@@ -139,9 +139,15 @@ async function readAgain(
   return 'gone'
 }
 
-/** A file with several names must still be the file that the scan saw: the other names are links to that one. */
-function checkIdentity({ path, stat }: ScannedEntry, found: FileStat): void {
-  if (stat.links > 1 && stat.inode !== found.inode) throw new UnstableFile(path)
+/**
+ * Another file than the scan saw took its place: that is the same as a change, but when the other names of the one are links
+ * to it, or when the path leads there through a link.
+ */
+async function checkIdentity(request: EntryRequest, { path, stat }: ScannedEntry, found: FileStat): Promise<void> {
+  if (stat.inode === found.inode) return
+  const now = await request.files.stat(`${request.workspace}/${path}`)
+  if (stat.links > 1 || found.links > 1 || now?.type !== 'file' || now.inode !== found.inode)
+    throw new UnstableFile(path)
 }
 
 function isSame(before: FileStat, after: FileStat): boolean {

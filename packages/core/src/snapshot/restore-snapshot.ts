@@ -136,7 +136,7 @@ async function makeFolder({ files }: Sandbox, path: string): Promise<void> {
   const stat = await files.stat(path)
   if (stat?.type === 'directory') return
   if (stat !== undefined) await files.remove(path)
-  await files.mkdir(path, { recursive: true, mode: 0o700 })
+  await files.mkdir(path, { mode: 0o700 })
 }
 
 async function hasNothing({ files }: Sandbox, folder: string): Promise<boolean> {

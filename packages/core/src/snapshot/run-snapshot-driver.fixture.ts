@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import type { SnapshotRef } from '../contracts/snapshot.js'
+
+export interface DriverJob {
+  /** Holds workspace and control folder. */
+  readonly folder: string
+  readonly blobFolder: string
+  readonly keep?: readonly string[]
+  readonly ref?: SnapshotRef
+}
+
+const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
+const driver = fileURLToPath(new URL('snapshot.driver.ts', import.meta.url))
+const run = promisify(execFile)
+
+/** Runs a job in a process of its own. `killed` when it died at the fail point. */
+export async function runDriver(
+  job: string,
+  options: DriverJob,
+  failpoint = '',
+): Promise<{ readonly killed: boolean; readonly said: string }> {
+  const env = { ...process.env, COFFERDAM_FAILPOINT: failpoint }
+  const command = ['--import', loader, '--conditions=@cofferdam/source', driver, job, JSON.stringify(options)]
+  try {
+    const { stdout } = await run(process.execPath, command, { env })
+    return { killed: false, said: stdout }
+  } catch (error) {
+    if ((error as { signal?: string }).signal === 'SIGKILL') return { killed: true, said: '' }
+    throw error
+  }
+}
+
+/** The fail points that a job passes, each with the number of passes. */
+export async function traceFailpoints(job: string, options: DriverJob): Promise<Map<string, number>> {
+  const trace = `${options.folder}/trace`
+  const before = process.env['COFFERDAM_FAILPOINT_TRACE']
+  process.env['COFFERDAM_FAILPOINT_TRACE'] = trace
+  try {
+    await runDriver(job, options)
+    const passes = new Map<string, number>()
+    for (const name of readFileSync(trace, 'utf8').trim().split('\n')) passes.set(name, (passes.get(name) ?? 0) + 1)
+    return passes
+  } finally {
+    if (before === undefined) delete process.env['COFFERDAM_FAILPOINT_TRACE']
+    else process.env['COFFERDAM_FAILPOINT_TRACE'] = before
+    rmSync(trace, { force: true })
+  }
+}
