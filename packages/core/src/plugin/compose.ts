@@ -43,12 +43,14 @@ export interface ComposedServices extends AsyncDisposable {
 
 /** Lets all plugins register, makes what they registered, and checks that it fits together. Throws `invalid_config`. */
 export async function compose(request: ComposeRequest): Promise<ComposedServices> {
+  const plugins = checkPlugins(request.plugins)
   const scope = Scope.create(request.container)
-  request.provide(scope)
-  const names = new Names()
-  for (const plugin of checkPlugins(request.plugins)) plugin.register(new Registrar(scope, names, plugin.name))
-  request.defaults.register(new DefaultsRegistrar(scope, names, request.defaults.name))
   try {
+    request.provide(scope)
+    const names = new Names()
+    for (const plugin of plugins) register(plugin, new Registrar(scope, names, plugin.name))
+    if (scope.adopts(BLOB_STORE) && !scope.provides(BLOB_STORE_NAME)) scope.provide(BLOB_STORE_NAME, () => 'container')
+    register(request.defaults, new DefaultsRegistrar(scope, names, request.defaults.name))
     return await makeAll(scope)
   } catch (error) {
     await scope.dispose().catch((failure: unknown) => {
@@ -56,6 +58,13 @@ export async function compose(request: ComposeRequest): Promise<ComposedServices
     })
     throw error
   }
+}
+
+function register(plugin: CofferdamPlugin, registry: PluginRegistry): void {
+  const returned: unknown = plugin.register(registry)
+  if (!(returned instanceof Promise)) return
+  returned.catch(() => undefined)
+  throw invalid(`${plugin.name} registers asynchronously; register at once, and wait in the factories`)
 }
 
 async function makeAll(scope: Scope): Promise<ComposedServices> {
@@ -72,7 +81,11 @@ function byName<T>(services: readonly T[], nameOf: (service: T) => string, what:
   const named = new Map<string, T>()
   for (const service of services) {
     const name = nameOf(service)
-    if (named.has(name)) throw invalid(`two services call themselves ${what} ${name}; remove one`)
+    if (named.has(name)) {
+      throw invalid(
+        `${what} ${name} is there twice: in the caller's container, and there again or in a plugin; remove one`,
+      )
+    }
     named.set(name, service)
   }
   return named
@@ -81,8 +94,12 @@ function byName<T>(services: readonly T[], nameOf: (service: T) => string, what:
 function checkPlugins(plugins: readonly CofferdamPlugin[]): readonly CofferdamPlugin[] {
   const seen = new Set<string>()
   for (const plugin of plugins) {
-    if (typeof plugin?.register !== 'function' || typeof plugin.name !== 'string') {
-      throw invalid('a plugin is what definePlugin returns; call the function that the package exports')
+    if (
+      typeof plugin?.register !== 'function' ||
+      typeof plugin.name !== 'string' ||
+      plugin.contractMajor === undefined
+    ) {
+      throw invalid('plugins are what definePlugin returns; call the function that the package exports')
     }
     if (plugin.contractMajor !== CONTRACT_MAJOR) {
       throw invalid(
@@ -120,35 +137,31 @@ class Registrar implements PluginRegistry {
   }
 
   backend(id: string, factory: ServiceFactory<SandboxClient>, options?: ProvideOptions): void {
-    const checked: ServiceFactory<SandboxClient> = async (services) => {
-      const client = await factory(services)
-      if (client.backendId !== id) {
-        throw invalid(`${this.#plugin} registers backend ${id}, but its client calls itself ${client.backendId}`)
-      }
-      return client
-    }
+    const checked = this.#checkName(factory, (client) => client.backendId, `backend ${id}`, id)
     this.#provide(SANDBOX_CLIENT, `backend ${id}`, checked, options)
   }
 
   snapshot(kind: string, factory: ServiceFactory<SnapshotEngine>, options?: ProvideOptions): void {
-    this.#provide(SNAPSHOT_ENGINE, `snapshot engine ${kind}`, factory, options)
+    const checked = this.#checkName(factory, (engine) => engine.kind, `snapshot engine ${kind}`, kind)
+    this.#provide(SNAPSHOT_ENGINE, `snapshot engine ${kind}`, checked, options)
   }
 
   capability(type: string, factory: ServiceFactory<Capability>, options?: ProvideOptions): void {
-    this.#provide(CAPABILITY, `capability ${type}`, factory, options)
+    const checked = this.#checkName(factory, (capability) => capability.type, `capability ${type}`, type)
+    this.#provide(CAPABILITY, `capability ${type}`, checked, options)
   }
 
   stateStore(factory: ServiceFactory<StateStore>, options?: ProvideOptions): void {
-    this.#provide(STATE_STORE, 'a state store', factory, options)
+    this.#provideOnly(STATE_STORE, 'a state store', factory, options)
   }
 
   blobStore(name: string, factory: ServiceFactory<BlobStore>, options?: ProvideOptions): void {
-    this.#provide(BLOB_STORE, 'a blob store', factory, options)
+    this.#provideOnly(BLOB_STORE, 'a blob store', factory, options)
     this.scope.provide(BLOB_STORE_NAME, () => name)
   }
 
   guard(factory: ServiceFactory<ExecutionGuard>, options?: ProvideOptions): void {
-    this.#provide(EXECUTION_GUARD, 'a guard', factory, options)
+    this.#provideOnly(EXECUTION_GUARD, 'a guard', factory, options)
   }
 
   eventSink(factory: ServiceFactory<EventSink>, options?: ProvideOptions): void {
@@ -156,12 +169,36 @@ class Registrar implements PluginRegistry {
   }
 
   service<T>(token: Token<T>, factory: ServiceFactory<T>, options?: ProvideOptions): void {
-    this.#provide(token, `service ${token.description ?? ''}`, factory, options)
+    this.#provideOnly(token, `service ${token.description ?? ''}`, factory, options)
   }
 
   #provide<T>(token: Token<T>, name: string, factory: ServiceFactory<T>, options?: ProvideOptions): void {
     this.#names.take(name, this.#plugin)
     this.scope.provide(token, factory, { label: `${this.#plugin} (${name})`, ...options })
+  }
+
+  /** Of these a host has one. */
+  #provideOnly<T>(token: Token<T>, name: string, factory: ServiceFactory<T>, options?: ProvideOptions): void {
+    if (this.scope.adopts(token)) this.#names.take(name, "the caller's container")
+    this.#provide(token, name, factory, options)
+  }
+
+  /** A service that goes by another name than it was registered under would never be found. */
+  #checkName<T>(
+    factory: ServiceFactory<T>,
+    nameOf: (made: T) => string,
+    what: string,
+    name: string,
+  ): ServiceFactory<T> {
+    const check = (made: T): T | Promise<T> => (nameOf(made) === name ? made : refuse(made))
+    const refuse = async (made: T): Promise<never> => {
+      await (made as Partial<AsyncDisposable>)[Symbol.asyncDispose]?.()
+      throw invalid(`${this.#plugin} registers ${what}, but what it makes calls itself ${nameOf(made)}`)
+    }
+    return (services) => {
+      const made = factory(services)
+      return made instanceof Promise ? made.then(check) : check(made as T)
+    }
   }
 }
 
