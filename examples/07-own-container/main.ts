@@ -26,7 +26,8 @@ class JournalSink implements EventSink {
   }
 
   emit(event: SandboxEvent): void {
-    if (event.type === 'exec.ended') this.#journal.lines.push(`${this.#deployment}: a command ended with ${event.exitCode}`)
+    if (event.type === 'exec.ended')
+      this.#journal.lines.push(`${this.#deployment}: a command ended with ${event.exitCode}`)
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,28 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defineTarget } from '@cofferdam/testkit'
+import { describeConformance } from '@cofferdam/testkit/vitest'
+import { expect, it } from 'vitest'
+import { exampleFolder } from '../run-example.js'
+import { createFolderClient } from './folder-backend.js'
+
+it('serves a host like any other backend', async () => {
+  await using folder = await exampleFolder()
+  const { exitCode, stdout, stderr } = await folder.run(new URL('./main.ts', import.meta.url))
+  expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: 'folder lost 42\n', stderr: '' })
+  expect(readdirSync(join(folder.path, 'sandboxes'))).toEqual([])
+})
+
+const root = mkdtempSync(join(tmpdir(), 'cofferdam-folder-backend-'))
+
+describeConformance(
+  defineTarget({
+    kind: 'backend',
+    name: 'folder',
+    create: () => createFolderClient(root),
+    census: () => readdirSync(root),
+    tearDown: () => rmSync(root, { recursive: true, force: true }),
+  }),
+  { only: ['lifecycle.'] },
+)
