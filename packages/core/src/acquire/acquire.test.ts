@@ -19,7 +19,8 @@ async function codeOf(work: Promise<unknown>): Promise<SandboxErrorCode | string
     await work
     return 'no error'
   } catch (error) {
-    if (error instanceof AggregateError) return `aggregate of ${error.errors.map((each) => (isSandboxError(each) ? each.code : String(each))).join(', ')}`
+    if (error instanceof AggregateError)
+      return `aggregate of ${error.errors.map((each) => (isSandboxError(each) ? each.code : String(each))).join(', ')}`
     return isSandboxError(error) ? error.code : String(error)
   }
 }
@@ -56,7 +57,10 @@ describe('the four branches', () => {
     const again = await first.acquire({ scope, manifest })
     expect(again.branch).toBe('lost')
     expect(await again.files.readText('work.txt')).toBe('saved')
-    expect(first.events.some(({ type }) => type === 'session.degraded'), 'nothing was lost').toBe(false)
+    expect(
+      first.events.some(({ type }) => type === 'session.degraded'),
+      'nothing was lost',
+    ).toBe(false)
   })
 
   it('seeds a new slot from a snapshot and adds what it does not hold', async () => {
@@ -115,7 +119,10 @@ describe('slots', () => {
     const user = undefined
     const fresh = await host.acquire({ scope: { user } })
     expect(fresh.slot).toMatch(/^sessions\//)
-    expect(host.events.find(({ type }) => type === 'scope.missing_key')).toMatchObject({ scope: 'user', policy: 'fresh' })
+    expect(host.events.find(({ type }) => type === 'scope.missing_key')).toMatchObject({
+      scope: 'user',
+      policy: 'fresh',
+    })
     expect(await codeOf(host.acquire({ scope: { user }, onMissingKey: 'error' }))).toBe('invalid_argument')
     const fallback = await host.acquire({ scope: { user }, onMissingKey: 'fallback', fallbackSession: 'chat-1' })
     expect(fallback.slot).toBe('slots/0:/7:session/6:chat-1/')
@@ -189,7 +196,13 @@ describe('sources', () => {
     await using host = await place.host({ stateKey })
     const session = await host.acquire({ manifest })
     const { state } = await session.release()
-    const changes = [{ slot: 'slots/0:/4:user/3:ada/' }, { mac: null }, { version: 2 }, { extra: 1 }, { sandbox: { name: '../../etc' } }]
+    const changes = [
+      { slot: 'slots/0:/4:user/3:ada/' },
+      { mac: null },
+      { version: 2 },
+      { extra: 1 },
+      { sandbox: { name: '../../etc' } },
+    ]
     for (const change of changes) {
       const code = await codeOf(host.acquire({ state: { ...state, ...change } as never }))
       expect(code, JSON.stringify(change)).toBe('version' in change ? 'state_version_unsupported' : 'state_corrupt')

@@ -9,6 +9,7 @@ import type { HostContext } from './host-context.js'
 import { judgeClaim } from './judge-claim.js'
 import { RecordKeeper } from './record-keeper.js'
 import { recordKey, slotHash } from './slot-key.js'
+import type { Claim } from './turn.js'
 
 export interface ClaimRequest {
   readonly slot: string
@@ -36,18 +37,6 @@ export interface ClaimSeed {
     readonly incarnation: string
     readonly backend: string
   } | null
-}
-
-/** A slot that is ours. */
-export interface Claim {
-  readonly slot: string
-  readonly hash: string
-  readonly lease: Lease
-  readonly keeper: RecordKeeper
-  /** The record as it was before, or what the seed made of it; null for a new slot. */
-  readonly prior: SessionRecord | null
-  /** The holder before us never released. */
-  readonly tookOver: boolean
 }
 
 /** Enters the guard, reads the record and writes ours over it, before anything is created. */
@@ -150,7 +139,7 @@ function claimedRecord(
     backend: prior?.backend ?? request.seed?.sandbox?.backend ?? request.backend,
     sandboxName: prior?.sandboxName ?? sandboxName(hash, incarnation),
     incarnation,
-    workspaceReady: prior?.workspaceReady ?? (request.seed?.ready === true || request.seed?.sandbox != null),
+    workspaceReady: prior?.workspaceReady ?? (request.seed?.ready === true || hasSandbox(request.seed)),
     sandboxState: prior?.sandboxState ?? request.seed?.sandbox?.state ?? null,
     compute: prior?.compute ?? 'none',
     snapshot: prior?.snapshot ?? request.seed?.snapshot ?? null,
@@ -160,6 +149,10 @@ function claimedRecord(
     forkOf: request.forkOf ?? prior?.forkOf ?? null,
     updatedAtMs: Math.round(context.clock.nowMs()),
   }
+}
+
+function hasSandbox(seed: ClaimSeed | undefined): boolean {
+  return seed !== undefined && seed.sandbox !== null
 }
 
 export function newIncarnation(): string {

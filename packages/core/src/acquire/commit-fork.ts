@@ -5,7 +5,7 @@ import { parseRecord, recordToJson } from '../session/session-record.js'
 import type { SessionRecord } from '../session/session-record.js'
 import { newIncarnation, sandboxName } from './claim-slot.js'
 import type { HostContext } from './host-context.js'
-import type { Turn } from './open-turn.js'
+import type { Turn } from './turn.js'
 import { recordKey, slotHash } from './slot-key.js'
 
 const DEFAULT_FORK_TTL_MS = 24 * 3_600_000

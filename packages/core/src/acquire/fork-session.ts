@@ -3,7 +3,8 @@ import { SandboxError } from '../errors/sandbox-error.js'
 import { parseRecord } from '../session/session-record.js'
 import type { HostContext } from './host-context.js'
 import { openTurn } from './open-turn.js'
-import type { DecidedRequest, Turn } from './open-turn.js'
+import type { DecidedRequest } from './open-turn.js'
+import type { Turn } from './turn.js'
 import { recordKey, slotHash } from './slot-key.js'
 
 /** A session on a sandbox of its own, from the last snapshot of a slot. The slot itself is neither claimed nor waited for. */

@@ -6,23 +6,15 @@ import { failpoint } from '../failpoint.js'
 import type { SessionRecord } from '../session/session-record.js'
 import { assertRequirements } from './check-requirements.js'
 import { newIncarnation, sandboxName } from './claim-slot.js'
-import type { Claim } from './claim-slot.js'
 import type { HostContext } from './host-context.js'
 import { saveWorkspace } from './save-workspace.js'
+import type { Claim, OpenedSandbox } from './turn.js'
 
 export interface OpenSandboxRequest {
   readonly backend: string
   /** Everything but the name, which the record decides. */
   readonly plan: Omit<CreateSandbox, 'name' | 'identity'>
   readonly signal?: AbortSignal
-}
-
-/** A sandbox that is started under our fence. */
-export interface OpenedSandbox {
-  readonly sandbox: Sandbox
-  readonly client: SandboxClient
-  /** Made in this turn: nothing is lost when it is removed again. */
-  readonly created: boolean
 }
 
 /** Finds the sandbox that the record points to, or makes one, and starts it. */
@@ -118,7 +110,7 @@ async function carryOver(context: HostContext, claim: Claim, request: OpenSandbo
 async function moveOut(
   context: HostContext,
   claim: Claim,
-  from: { readonly client: SandboxClient; readonly request: OpenSandboxRequest; readonly why: unknown },
+  from: { readonly client: SandboxClient; readonly request: OpenSandboxRequest; readonly why: SandboxError | null },
 ): Promise<void> {
   const { keeper, hash } = claim
   const state = parseSandboxState(from.client, keeper.record)

@@ -9,14 +9,14 @@ import { resolveEnvironment } from '../workspace/environment.js'
 import { resolveMounts } from '../workspace/resolve-mounts.js'
 import { planSandbox } from './acquire-plan.js'
 import { claimSlot } from './claim-slot.js'
-import type { Claim, ClaimRequest } from './claim-slot.js'
+import type { ClaimRequest } from './claim-slot.js'
 import type { HostContext } from './host-context.js'
 import { clientOf, openSandbox } from './open-sandbox.js'
-import type { OpenedSandbox } from './open-sandbox.js'
 import { prepareWorkspace } from './prepare-workspace.js'
 import { snapshotSession } from './snapshot-session.js'
 import type { SeededSlot } from './seed-slot.js'
 import { sessionSlotKey } from './slot-key.js'
+import type { Claim, OpenedSandbox, Turn } from './turn.js'
 import { undoStart } from './undo-start.js'
 
 /** A request with everything decided that needs no waiting. */
@@ -27,14 +27,6 @@ export interface DecidedRequest {
   readonly save: ClaimRequest['save']
   /** Null: a slot of its own. */
   readonly slot: string | null
-}
-
-/** One use of a slot, from claim to release. */
-export interface Turn {
-  readonly claim: Claim
-  readonly opened: OpenedSandbox
-  readonly live: LiveSession
-  readonly request: AcquireRequest
 }
 
 /** Claims, opens, prepares: the whole way to a session that is ready. What fails on it is undone. */

@@ -7,7 +7,7 @@ import { sealState } from '../session/session-state.js'
 import { commitFork } from './commit-fork.js'
 import type { HostContext } from './host-context.js'
 import { hookHandle } from './open-turn.js'
-import type { Turn } from './open-turn.js'
+import type { Turn } from './turn.js'
 import { ReleaseSteps } from './release-steps.js'
 import { engineOf, specOf, takeSnapshot } from './save-workspace.js'
 

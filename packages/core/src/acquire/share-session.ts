@@ -2,7 +2,8 @@ import type { SandboxSession } from '../contracts/session.js'
 import { SandboxError } from '../errors/sandbox-error.js'
 import type { HostContext, SharedSession } from './host-context.js'
 import { openTurn } from './open-turn.js'
-import type { DecidedRequest, Turn } from './open-turn.js'
+import type { DecidedRequest } from './open-turn.js'
+import type { Turn } from './turn.js'
 import { seedSlot } from './seed-slot.js'
 
 export interface HandOutShared {

@@ -1,6 +1,6 @@
 import type { SnapshotRef } from '../contracts/snapshot.js'
 import type { HostContext } from './host-context.js'
-import type { Turn } from './open-turn.js'
+import type { Turn } from './turn.js'
 import { saveWorkspace } from './save-workspace.js'
 
 /** Saves the workspace of a running session and points the record to it. */

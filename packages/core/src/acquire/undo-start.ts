@@ -1,7 +1,7 @@
 import { isSandboxError } from '../errors/sandbox-error.js'
-import type { Claim } from './claim-slot.js'
+import type { Claim } from './turn.js'
 import type { HostContext } from './host-context.js'
-import type { OpenedSandbox } from './open-sandbox.js'
+import type { OpenedSandbox } from './turn.js'
 
 export interface UndoStartRequest {
   readonly opened: OpenedSandbox | undefined

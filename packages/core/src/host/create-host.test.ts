@@ -4,7 +4,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStateStore, isSandboxError } from '@cofferdam/core'
 import type { HostOptions } from '@cofferdam/core'
 import { definePlugin } from '@cofferdam/core/plugin'
-import type { Clock, CofferdamPlugin, JsonValue, StateEntry, StatePage, StateStore, Token } from '@cofferdam/core/plugin'
+import type {
+  Clock,
+  CofferdamPlugin,
+  JsonValue,
+  StateEntry,
+  StatePage,
+  StateStore,
+  Token,
+} from '@cofferdam/core/plugin'
 import { CLOCK, STATE_STORE } from '@cofferdam/core/tsyringe'
 import { createMemoryClient, createMemoryWorld, memoryBackend } from '@cofferdam/testkit'
 import { testPlace } from '../acquire/test-host.fixture.js'
@@ -28,7 +36,8 @@ async function problemOf(options: Partial<HostOptions>): Promise<string> {
   }
 }
 
-const plugin = (name: string, register: CofferdamPlugin['register']): CofferdamPlugin => definePlugin({ name, register })
+const plugin = (name: string, register: CofferdamPlugin['register']): CofferdamPlugin =>
+  definePlugin({ name, register })
 const client = () => createMemoryClient(createMemoryWorld())
 
 describe('what does not fit together', () => {
@@ -59,7 +68,11 @@ describe('what does not fit together', () => {
     ],
     [
       'a service that nobody provides',
-      { plugins: [plugin('mine', (registry) => registry.backend('memory', (services) => (services.get(GREETING), client())))] },
+      {
+        plugins: [
+          plugin('mine', (registry) => registry.backend('memory', (services) => (services.get(GREETING), client()))),
+        ],
+      },
       /^invalid_config: mine \(backend memory\) needs Greeting, which is not provided by any plugin/,
     ],
     [
@@ -81,10 +94,26 @@ describe('what does not fit together', () => {
       { plugins: [{ ...memoryBackend(), contractMajor: 7 }] },
       /^invalid_config: .*memory-backend was built for version 7 of the contracts, and this is version 0/,
     ],
-    ['a function instead of its plugin', { plugins: [memoryBackend as never] }, /^invalid_config: plugins are what definePlugin returns/],
-    ['an unknown default backend', { defaultBackend: 'docker' }, /^invalid_config: defaultBackend is docker, and the plugins bring memory/],
-    ['isolation that is not there', { require: { isolation: 'container' } }, /^unsupported_feature: .*isolation of at least container/],
-    ['a limit that is not there', { require: { limits: { memory: true } } }, /^unsupported_feature: .*memory limit is required/],
+    [
+      'a function instead of its plugin',
+      { plugins: [memoryBackend as never] },
+      /^invalid_config: plugins are what definePlugin returns/,
+    ],
+    [
+      'an unknown default backend',
+      { defaultBackend: 'docker' },
+      /^invalid_config: defaultBackend is docker, and the plugins bring memory/,
+    ],
+    [
+      'isolation that is not there',
+      { require: { isolation: 'container' } },
+      /^unsupported_feature: .*isolation of at least container/,
+    ],
+    [
+      'a limit that is not there',
+      { require: { limits: { memory: true } } },
+      /^unsupported_feature: .*memory limit is required/,
+    ],
     ['a short state key', { stateKey: new Uint8Array(8) }, /^invalid_config: .*at least 32 bytes/],
     ['a deployment that is no label', { deployment: 'Not A Label' }, /^invalid_config: .*deployment/],
   ]
@@ -96,7 +125,11 @@ describe('what does not fit together', () => {
     const disposed: string[] = []
     const failure = new RangeError('no such region')
     const broken = plugin('mine', (registry) => {
-      registry.eventSink(() => ({ emit: () => undefined, close: () => Promise.resolve(), ...disposable('sink', disposed) }))
+      registry.eventSink(() => ({
+        emit: () => undefined,
+        close: () => Promise.resolve(),
+        ...disposable('sink', disposed),
+      }))
       registry.backend('memory', () => Promise.reject(failure))
     })
     await expect(place.host({ plugins: [broken] })).rejects.toBe(failure)
@@ -164,7 +197,11 @@ describe('services', () => {
       get(key: string): Promise<StateEntry | undefined> {
         return this.#store.get(key)
       }
-      put(key: string, value: JsonValue, options?: { readonly ifVersion?: string | null }): Promise<{ readonly version: string }> {
+      put(
+        key: string,
+        value: JsonValue,
+        options?: { readonly ifVersion?: string | null },
+      ): Promise<{ readonly version: string }> {
         return this.#store.put(key, value, options)
       }
       delete(key: string): Promise<void> {
