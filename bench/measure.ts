@@ -1,3 +1,6 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
 /** One line of the result: `value` and `baseline` in `unit`, smaller is better; good when `ratio` ≤ `target`. */
 export interface Figure {
   readonly name: string
@@ -52,11 +55,17 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
-/** Used heap after everything that can go has gone. Needs `--expose-gc`. */
-export function heapBytes(): number {
-  const { gc } = globalThis as { gc?: () => void }
-  if (gc === undefined) throw new TypeError('run node with --expose-gc')
+setFlagsFromString('--expose-gc')
+const gc = runInNewContext('gc') as () => void
+
+/** Everything that can go goes. */
+export function collectGarbage(): void {
   for (let i = 0; i < 4; i++) gc()
+}
+
+/** Used heap after everything that can go has gone. */
+export function heapBytes(): number {
+  collectGarbage()
   return process.memoryUsage().heapUsed
 }
 
