@@ -35,7 +35,7 @@ async function main(): Promise<number> {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'cofferdam-demo-')))
   const timeline = createTimeline({ json: values.json })
   try {
-    await play(timeline, { dataDir, backend: values.backend })
+    await play(timeline, { dataDir, backend: values.backend, keep: values.keep })
     return 0
   } finally {
     if (values.keep) timeline.note(`kept: ${dataDir}`)
@@ -70,17 +70,21 @@ function readArguments(): { readonly values: Arguments; readonly problem?: strin
   }
 }
 
-async function play(timeline: Timeline, where: { readonly dataDir: string; readonly backend: string }): Promise<void> {
-  const { dataDir, backend } = where
+async function play(
+  timeline: Timeline,
+  where: { readonly dataDir: string; readonly backend: string; readonly keep: boolean },
+): Promise<void> {
+  const { dataDir, backend, keep } = where
+  const order = { dataDir, backend, afterRelease: 'park' } as const
   const project = join(dirname(fileURLToPath(import.meta.url)), 'project')
   timeline.note('the model is scripted; examples/demo/model.ts shows where a real one goes')
 
   timeline.title(TASKS.fix.title)
-  await runWorker({ order: { task: 'fix', ...where }, onMessage: (message) => timeline.message(message) })
+  await runWorker({ order: { task: 'fix', ...order }, onMessage: (message) => timeline.message(message) })
 
   timeline.title(TASKS.feature.title)
   await runWorker({
-    order: { task: 'feature', ...where },
+    order: { task: 'feature', ...order },
     onMessage: (message) => timeline.message(message),
     killMidway: true,
   })
@@ -88,7 +92,7 @@ async function play(timeline: Timeline, where: { readonly dataDir: string; reado
 
   timeline.title(TASKS.finish.title)
   const files = await runWorker({
-    order: { task: 'finish', ...where },
+    order: { task: 'finish', ...order, afterRelease: keep ? 'park' : 'destroy' },
     onMessage: (message) => timeline.message(message),
   })
 

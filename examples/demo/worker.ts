@@ -18,6 +18,8 @@ export interface WorkerOrder {
   readonly task: TaskName
   readonly backend: string
   readonly dataDir: string
+  /** What becomes of the sandbox in the end. */
+  readonly afterRelease: 'park' | 'destroy'
 }
 
 export type WorkerMessage =
@@ -71,7 +73,7 @@ async function work(order: WorkerOrder): Promise<void> {
   await tell({ kind: 'ready', branch: session.branch, durationMs, confinement, workspace: session.workspaceRoot })
   await runTask(session, order.task)
   const releasedMs = performance.now()
-  const { snapshot, compute } = await session.release()
+  const { snapshot, compute } = await session.release({ afterRelease: order.afterRelease })
   await tell({
     kind: 'released',
     snapshot: snapshot?.id ?? null,
@@ -84,11 +86,11 @@ async function work(order: WorkerOrder): Promise<void> {
 
 async function runTask(session: SandboxSession, name: TaskName): Promise<void> {
   const { task, model } = TASKS[name]
-  const bound = await bindCapabilities([filesystem(), shell()], { session })
+  const bound = await bindCapabilities([filesystem(), shell()], { session, logger: console, runAs: null })
   try {
     const said = await runAgent({
       model: model(),
-      instructions: bound.instructions,
+      instructions: bound.instructions ?? '',
       tools: bound.tools,
       task,
       onStep: (step) => tell({ kind: 'step', step }),
