@@ -47,6 +47,13 @@ it('leads from the index to every document', () => {
   expect(documents.filter((path) => path !== 'SECURITY.md' && !reached.has(path))).toEqual([])
 })
 
+it('keeps the main file of every example within 60 lines', () => {
+  const mains = readdirSync(join(root, 'examples')).map((name) => join('examples', name, 'main.ts'))
+  const numbered = mains.filter((path) => /^examples\/\d/.test(path) && existsSync(join(root, path)))
+  expect(numbered.length).toBeGreaterThan(3)
+  expect(numbered.filter((path) => readFileSync(join(root, path), 'utf8').split('\n').length > 61)).toEqual([])
+})
+
 describe('decisions', () => {
   const files = readdirSync(join(root, 'docs/adr')).sort()
 

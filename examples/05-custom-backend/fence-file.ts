@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { rename, writeFile } from 'node:fs/promises'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 /** The highest fence that a sandbox was started with, where every holder in every process sees it. */
 export class FenceFile {
@@ -13,9 +12,13 @@ export class FenceFile {
     return existsSync(this.#path) ? BigInt(readFileSync(this.#path, 'utf8')) : 0n
   }
 
-  /** By rename: a reader sees the old number or the new one, never half of it. */
-  async raise(fence: bigint): Promise<void> {
-    await writeFile(`${this.#path}.new`, String(fence))
-    await rename(`${this.#path}.new`, this.#path)
+  /** False when there is a higher one. By rename: a reader sees the old number or the new one, never half of it. */
+  raise(fence: bigint): boolean {
+    const highest = this.highest()
+    if (fence <= highest) return fence === highest
+    const draft = `${this.#path}.${process.pid}`
+    writeFileSync(draft, String(fence))
+    renameSync(draft, this.#path)
+    return true
   }
 }

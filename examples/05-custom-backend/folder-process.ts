@@ -32,6 +32,7 @@ export class FolderProcess implements SandboxProcess {
   readonly #ended: Promise<ProcessExit>
   #exit: ProcessExit | null = null
   #timedOut = false
+  #aborted = false
 
   constructor(started: StartedCommand) {
     const { id, child } = started
@@ -74,9 +75,9 @@ export class FolderProcess implements SandboxProcess {
 
   async wait(): Promise<ProcessExit> {
     const exit = await this.#ended
-    const { signal } = this.#started.request
-    if (signal?.aborted !== true) return exit
-    throw new SandboxError('aborted', 'the command was ended by its signal', {}, { cause: signal.reason })
+    if (!this.#aborted) return exit
+    const cause = this.#started.request.signal?.reason as unknown
+    throw new SandboxError('aborted', 'the command was ended by its signal', {}, { cause })
   }
 
   kill(signal: Signal = 'SIGKILL'): Promise<void> {
@@ -113,25 +114,25 @@ export class FolderProcess implements SandboxProcess {
   /** Ends the tree when its time is over or its signal fires. */
   #bound(): void {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#started.request
-    const end = (): void => void this.kill()
-    const timer = timeoutMs === 0 ? undefined : setTimeout(() => this.#runOut(), timeoutMs)
-    signal?.addEventListener('abort', end, { once: true })
-    if (signal?.aborted === true) end()
+    const runOut = (): void => {
+      this.#timedOut = true
+      void this.kill()
+    }
+    const abort = (): void => {
+      this.#aborted = true
+      void this.kill()
+    }
+    const timer = timeoutMs === 0 ? undefined : setTimeout(runOut, timeoutMs)
+    signal?.addEventListener('abort', abort, { once: true })
+    if (signal?.aborted === true) abort()
     void this.#ended.then(() => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
+      signal?.removeEventListener('abort', abort)
     })
-  }
-
-  #runOut(): void {
-    this.#timedOut = true
-    void this.kill()
   }
 }
 
 function inputOf(stdin: Writable | null): WritableStream<Uint8Array> {
   if (stdin !== null) return Writable.toWeb(stdin) as WritableStream<Uint8Array>
-  const closed = new WritableStream<Uint8Array>()
-  void closed.close()
-  return closed
+  return new WritableStream({ start: (controller) => controller.error(new TypeError('stdin is closed')) })
 }

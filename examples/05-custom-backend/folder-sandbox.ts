@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHostFiles } from '@cofferdam/core/host-files'
-import { assertNotAborted, SandboxError } from '@cofferdam/core/plugin'
+import { assertNotAborted, isSandboxError, SandboxError } from '@cofferdam/core/plugin'
 import type {
   AttachedProcess,
   CreateSandbox,
@@ -70,12 +70,13 @@ export class FolderSandbox implements Sandbox<FolderState> {
     if (fence < this.#fences.highest()) throw this.#leaseLost()
     // What a process before this one left running cannot be attached to any more.
     if (!life.running && life.processes.size === 0) await endMarked(this.id)
-    await this.#fences.raise(fence)
+    if (!this.#fences.raise(fence)) throw this.#leaseLost()
     this.#fence = fence
     life.running = true
   }
 
   async spawn(request: SpawnRequest): Promise<FolderProcess> {
+    assertNotAborted(request.signal, 'spawn')
     this.#assertRunning()
     for (const feature of ['tty', 'user', 'limits'] as const) {
       if (request[feature] !== undefined) throw unsupported(feature)
@@ -127,8 +128,17 @@ export class FolderSandbox implements Sandbox<FolderState> {
 
   async #start(request: SpawnRequest): Promise<FolderProcess> {
     const cwd = request.cwd ?? this.paths.workspace
-    if ((await this.files.stat(cwd))?.type !== 'directory') throw notStarted(`there is no directory ${cwd}`)
+    if (!(await this.#isDirectory(cwd))) throw notStarted(`there is no directory ${cwd}`)
     return startCommand(request, { sandbox: this.id, cwd, environment: this.#parts.request.environment })
+  }
+
+  async #isDirectory(path: string): Promise<boolean> {
+    try {
+      return (await this.files.stat(path))?.type === 'directory'
+    } catch (error) {
+      if (isSandboxError(error, 'not_a_directory')) return false
+      throw error
+    }
   }
 
   async #known(): Promise<FolderProcess[]> {

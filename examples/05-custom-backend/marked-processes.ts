@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Signal } from '@cofferdam/core/plugin'
 
 /** Every command carries it, so that its descendants are found again, also those of a host that died. */
-export const MARK = 'EXAMPLE_FOLDER_SANDBOX'
+export const MARK = 'COFFERDAM_EXAMPLE_COMMAND'
 
 /** Signals whatever carries the mark in its environment, whoever started it. Returns from SIGKILL when none is left. */
 export async function signalMarked(mark: string, signal: Signal): Promise<void> {
