@@ -266,7 +266,7 @@ describe.each(BACKENDS)('filesystem on %s', (_name, plugin) => {
       ['path_escape', /outside/, '*** Update File: src/app.ts', '*** Move to: /outside', '+x'],
       ['patch_invalid', /named in the section at line 5 too/, '*** Update File: ./notes.txt', '+x'],
       ['patch_invalid', /named in the section at line 2 too/, '*** Update File: run.sh', '*** Move to: new//a.txt'],
-      ['patch_invalid', /line 9 of the patch/, '*** Whatever'],
+      ['patch_invalid', /line 8 of the patch/, '*** Whatever'],
     ]
     for (const [code, says, ...lines] of bad) {
       const result = await bench.call('apply_patch', patch(...good, ...lines))
