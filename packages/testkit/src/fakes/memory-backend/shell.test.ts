@@ -1,3 +1,7 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createMemoryClient, createMemoryWorld } from '../../index.js'
 import type { CreateSandbox } from '@cofferdam/core/plugin'
@@ -64,9 +68,24 @@ const SCRIPTS: readonly (readonly [script: string, stdout: string, exitCode?: nu
 ]
 
 describe('the shell of the memory backend', () => {
-  it.each(SCRIPTS)('runs %s', async (script, stdout, exitCode = 0) => {
+  it.each(SCRIPTS)('runs %s', async (...row) => {
+    const [script, stdout, exitCode = 0] = row
     const result = await run(script)
     expect(result).toMatchObject({ stdout, exitCode })
+  })
+
+  it('prints what the shell of this machine prints', () => {
+    for (const [script, stdout, exitCode = 0] of SCRIPTS) {
+      const folder = mkdtempSync(join(tmpdir(), 'cofferdam-shell-'))
+      try {
+        const env = { PATH: process.env['PATH'], ...REQUEST.environment }
+        const real = spawnSync('sh', ['-c', script], { cwd: folder, env })
+        const seen = real.stdout.toString('utf8')
+        expect({ script, stdout: seen, exitCode: real.status }).toEqual({ script, stdout, exitCode })
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    }
   })
 
   it('says what it cannot parse, and exits with 2', async () => {

@@ -1,0 +1,33 @@
+import type { BackendCase } from './backend-case.js'
+import { EXIT_CASES } from './cases/exec/exit-cases.js'
+import { INPUT_CASES } from './cases/exec/input-cases.js'
+import { KILL_CASES } from './cases/exec/kill-cases.js'
+import { OUTPUT_CASES } from './cases/exec/output-cases.js'
+import { CHANGE_CASES } from './cases/files/change-cases.js'
+import { READ_WRITE_CASES } from './cases/files/read-write-cases.js'
+import { TREE_CASES } from './cases/files/tree-cases.js'
+import { IDEMPOTENCE_CASES } from './cases/idempotence/idempotence-cases.js'
+import { CREATE_CASES } from './cases/lifecycle/create-cases.js'
+import { STATE_CASES } from './cases/lifecycle/state-cases.js'
+import { STATE_MACHINE_CASES } from './cases/lifecycle/state-machine-cases.js'
+import { DISK_PATH_BACKEND_CASES } from './cases/paths/disk-path-cases.js'
+import { ESCAPE_CASES } from './cases/paths/escape-cases.js'
+import { RECOVERY_CASES } from './cases/recovery/recovery-cases.js'
+
+/** Every clause of the backend contract that is examined, in the order of the report. */
+export const BACKEND_CASES: readonly BackendCase[] = Object.freeze([
+  ...CREATE_CASES,
+  ...STATE_MACHINE_CASES,
+  ...STATE_CASES,
+  ...OUTPUT_CASES,
+  ...EXIT_CASES,
+  ...INPUT_CASES,
+  ...KILL_CASES,
+  ...READ_WRITE_CASES,
+  ...TREE_CASES,
+  ...CHANGE_CASES,
+  ...ESCAPE_CASES,
+  ...DISK_PATH_BACKEND_CASES,
+  ...RECOVERY_CASES,
+  ...IDEMPOTENCE_CASES,
+])
