@@ -67,8 +67,10 @@ export type FileToWrite =
 export interface FileRead {
   readonly path: string
   readonly stat: FileStat
-  /** Must be drained or cancelled before the next result is asked for. */
+  /** Must be drained or cancelled before the next result is asked for, unless `bytes` was taken instead. */
   readonly content: ReadableStream<Uint8Array>
+  /** The whole contents, where they are at hand already: of small files, for which a stream costs more than the file. */
+  readonly bytes?: Uint8Array
   /** The stat once more, on the same descriptor after the content was drained: differs when the file changed meanwhile. */
   after(): Promise<FileStat>
 }

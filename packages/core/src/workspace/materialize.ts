@@ -214,7 +214,8 @@ class Application {
   async *#files(batch: readonly Ready[]): AsyncGenerator<FileToWrite> {
     for (const { step, merge, parents } of batch) {
       for (const path of parents) yield { type: 'directory', path, mode: 0o755 }
-      yield* sourceOf(step, { ...this.#filling, merge })
+      // Not `yield*`, which would wait three times for each file.
+      for await (const group of sourceOf(step, { ...this.#filling, merge })) for (const file of group) yield file
     }
   }
 

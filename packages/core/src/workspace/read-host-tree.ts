@@ -5,6 +5,8 @@ import { SandboxError } from '../errors/sandbox-error.js'
 const WHOLE_FILE_BYTES = 1024 * 1024
 /** Entries that are known before their contents are asked for. */
 const GROUP_ENTRIES = 512
+/** Contents that are held at once. */
+const GROUP_BYTES = 4 * 1024 * 1024
 
 export interface HostTreeOptions {
   /** Entries that are left out, with all beneath. */
@@ -17,12 +19,15 @@ export interface HostTreeOptions {
 /**
  * Everything beneath a host directory, parents first, ready to be written elsewhere; paths are relative to it. Set-id and
  * sticky bits are dropped. Links are links; one that leads out of the directory is `path_escape`.
+ *
+ * It comes in groups: a promise for each of thousands of small files is what copying them would mostly be made of. A file
+ * that comes as a stream is the last of its group, and must be drained before the next group is asked for.
  */
 export async function* readHostTree(
   files: SandboxFiles,
   directory: string,
   options: HostTreeOptions,
-): AsyncGenerator<FileToWrite> {
+): AsyncGenerator<readonly FileToWrite[]> {
   const { exclude, onSpecial, signal } = options
   const common = signal === undefined ? {} : { signal }
   let group: TreeEntry[] = []
@@ -44,27 +49,48 @@ async function* readGroup(
   directory: string,
   group: readonly TreeEntry[],
   signal: AbortSignal | undefined,
-): AsyncGenerator<FileToWrite> {
-  const wanted = group.filter(({ type }) => type === 'file').map(({ path }) => `${directory}/${path}`)
-  const reads = files.readMany(wanted, signal === undefined ? {} : { signal })[Symbol.asyncIterator]()
-  try {
-    let next = wanted.length === 0 ? undefined : await reads.next()
-    for (const { path, type, mode, linkTarget } of group) {
-      if (type === 'directory') yield { type, path, mode: mode & 0o777 }
-      else if (type === 'symlink') yield { type, path, linkTarget: linkTarget ?? '' }
-      else if (next?.done === false && next.value.path === `${directory}/${path}`) {
-        yield await fileToWrite(path, next.value)
-        next = await reads.next()
-      }
-      // Otherwise the file went away between being listed and being read.
+): AsyncGenerator<readonly FileToWrite[]> {
+  let ready: FileToWrite[] = []
+  let readyBytes = 0
+  let next = 0
+  const readyUpTo = (path: string | undefined): void => {
+    for (; next < group.length && group[next]!.path !== path; next++) {
+      // A file that is passed over went away between being listed and being read.
+      const { path: place, type, mode, linkTarget } = group[next]!
+      if (type === 'directory') ready.push({ type, path: place, mode: mode & 0o777 })
+      else if (type === 'symlink') ready.push({ type, path: place, linkTarget: linkTarget ?? '' })
     }
-  } finally {
-    await reads.return?.()
   }
+  const wanted = group.filter(({ type }) => type === 'file').map(({ path }) => `${directory}/${path}`)
+  for await (const read of files.readMany(wanted, signal === undefined ? {} : { signal })) {
+    const path = read.path.slice(directory.length + 1)
+    readyUpTo(path)
+    next++
+    const whole = toWrite(path, read) ?? (await fileToWrite(path, read))
+    ready.push(whole)
+    readyBytes += whole.sizeBytes
+    if (whole.content instanceof Uint8Array && readyBytes < GROUP_BYTES) continue
+    yield ready
+    ready = []
+    readyBytes = 0
+  }
+  readyUpTo(undefined)
+  if (ready.length > 0) yield ready
+}
+
+type WholeFile = Extract<FileToWrite, { type: 'file' }>
+
+/** `undefined` when the contents have to be waited for. */
+function toWrite(path: string, { bytes, stat }: FileRead, mode?: number): WholeFile | undefined {
+  if (bytes === undefined) return undefined
+  const { mtimeNs } = stat
+  return { type: 'file', path, mode: mode ?? stat.mode & 0o777, sizeBytes: bytes.length, mtimeNs, content: bytes }
 }
 
 /** What was read, ready to be written at `path`, with the mode of the source unless another is given. */
-export async function fileToWrite(path: string, read: FileRead, mode?: number): Promise<FileToWrite> {
+export async function fileToWrite(path: string, read: FileRead, mode?: number): Promise<WholeFile> {
+  const atHand = toWrite(path, read, mode)
+  if (atHand !== undefined) return atHand
   const { stat } = read
   const whole = stat.sizeBytes <= WHOLE_FILE_BYTES
   const content = whole ? await readWhole(read.content) : read.content

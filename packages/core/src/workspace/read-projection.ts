@@ -56,7 +56,7 @@ export async function readProjection(
       add(place, { type: 'directory', path: place, mode: stat.mode & 0o777 })
       const onSpecial = (below: string, type: string): void => options.onSpecial(`${place}/${below}`, type)
       const tree = readHostTree(host.files, from, { onSpecial, ...(signal === undefined ? {} : { signal }) })
-      for await (const file of tree) add(`${place}/${file.path}`, await whole(file))
+      for await (const group of tree) for (const file of group) add(`${place}/${file.path}`, await whole(file))
     } else {
       // A root that is a link is what it leads to, as long as that is granted.
       for await (const read of host.files.readMany([from])) add(place, await whole(await fileToWrite(place, read)))

@@ -7,18 +7,18 @@ import { symlinkSource } from './entries/symlink.js'
 import type { Filling } from './filling.js'
 import type { MaterializeStep } from './materialize-plan.js'
 
-/** What an entry adds to the stream of files. A clone adds nothing: it is made by git, and moved. */
+/** What an entry adds to the stream of files, in groups. A clone adds nothing: it is made by git, and moved. */
 export function sourceOf(
   { path, entry }: MaterializeStep,
   filling: Filling & { readonly merge: boolean },
-): AsyncIterable<FileToWrite> | Iterable<FileToWrite> {
+): AsyncIterable<readonly FileToWrite[]> | readonly (readonly FileToWrite[])[] {
   switch (entry.kind) {
     case 'file':
-      return fileSource(path, entry)
+      return [fileSource(path, entry)]
     case 'dir':
-      return dirSource(path, entry)
+      return [dirSource(path, entry)]
     case 'symlink':
-      return symlinkSource(path, entry)
+      return [symlinkSource(path, entry)]
     case 'local_file':
       return localFileSource(path, entry, filling)
     case 'local_dir':

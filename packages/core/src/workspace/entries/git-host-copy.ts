@@ -1,5 +1,7 @@
+import type { FileToWrite } from '../../contracts/files.js'
 import { SandboxError } from '../../errors/sandbox-error.js'
 import type { Filling } from '../filling.js'
+import type { HostSources } from '../host-source.js'
 import { readHostTree } from '../read-host-tree.js'
 
 /**
@@ -24,17 +26,22 @@ export async function copyHostRepository(path: string, source: string, filling: 
   const { files } = filling.sandbox
   await files.mkdir(copy, { mode: 0o755 })
   await files.writeMany(
-    readHostTree(host.files, database, {
-      exclude: (relative) => NOT_NEEDED.includes(relative) || relative.endsWith('.lock'),
-      onSpecial: () => undefined,
-      ...(filling.signal === undefined ? {} : { signal: filling.signal }),
-    }),
+    databaseFiles(database, host, filling),
     copy,
     filling.signal === undefined ? {} : { signal: filling.signal },
   )
   const objectFormat = (await isSha256(host.files, database)) ? SHA256_CONFIG : SHA1_CONFIG
   await files.write(`${copy}/config`, Buffer.from(objectFormat), { mode: 0o644 })
   return `file://${copy}`
+}
+
+async function* databaseFiles(database: string, host: HostSources, { signal }: Filling): AsyncGenerator<FileToWrite> {
+  const groups = readHostTree(host.files, database, {
+    exclude: (relative) => NOT_NEEDED.includes(relative) || relative.endsWith('.lock'),
+    onSpecial: () => undefined,
+    ...(signal === undefined ? {} : { signal }),
+  })
+  for await (const group of groups) for (const file of group) yield file
 }
 
 const NOT_NEEDED: readonly string[] = [

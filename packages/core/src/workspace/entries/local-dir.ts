@@ -12,7 +12,7 @@ export async function* localDirSource(
   path: EntryPath,
   entry: LocalDirEntry,
   filling: Filling & { readonly merge: boolean },
-): AsyncGenerator<FileToWrite> {
+): AsyncGenerator<readonly FileToWrite[]> {
   const host = await filling.host()
   const source = host.locate(entry.source)
   // With the dot it is the directory itself, also where the source is a link to one.
@@ -21,7 +21,7 @@ export async function* localDirSource(
     throw new SandboxError('not_found', `entries.${path}: there is no ${source} on the host.`, { path: source })
   }
   const mode = entry.mode ?? (stat.type === 'directory' ? stat.mode & 0o777 : 0o755)
-  if (!filling.merge || (entry.mode !== undefined && path !== '.')) yield { type: 'directory', path, mode }
+  if (!filling.merge || (entry.mode !== undefined && path !== '.')) yield [{ type: 'directory', path, mode }]
   if (path === '.' && entry.mode !== undefined) await filling.sandbox.files.chmod(filling.view.absolute(path), mode)
   const present = filling.merge ? new Set<string>([path]) : undefined
   const ignored = compileIgnoreRules(entry.exclude)
@@ -30,10 +30,9 @@ export async function* localDirSource(
     onSpecial: (relative, type) => filling.emit(skipped(joinEntryPath(path, relative), type)),
     ...(filling.signal === undefined ? {} : { signal: filling.signal }),
   })
-  for await (const file of found) {
-    const place = joinEntryPath(path, file.path)
-    if (present !== undefined && (await settle(place, file.type, present, filling)) === 'keep') continue
-    yield { ...file, path: place }
+  for await (const group of found) {
+    const placed = group.map((file) => ({ ...file, path: joinEntryPath(path, file.path) }))
+    yield present === undefined ? placed : await settleAll(placed, present, filling)
   }
 
   function isExcluded(relative: string, type: FileType): boolean {
@@ -43,6 +42,18 @@ export async function* localDirSource(
     const reason = 'a bind mount lies there; exclude it from the local_dir'
     throw new SandboxError('path_denied', `entries.${path}: ${source}/${relative}: ${reason}.`, { path: place, reason })
   }
+}
+
+async function settleAll(
+  group: readonly FileToWrite[],
+  present: Set<string>,
+  filling: Filling,
+): Promise<readonly FileToWrite[]> {
+  const written: FileToWrite[] = []
+  for (const file of group) {
+    if ((await settle(file.path, file.type, present, filling)) === 'write') written.push(file)
+  }
+  return written
 }
 
 /** Decides on one path of a directory that was there before: only what is above it may be known without looking. */

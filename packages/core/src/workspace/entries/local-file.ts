@@ -8,13 +8,13 @@ export async function* localFileSource(
   path: EntryPath,
   entry: LocalFileEntry,
   filling: Filling,
-): AsyncGenerator<FileToWrite> {
+): AsyncGenerator<readonly FileToWrite[]> {
   const host = await filling.host()
   const source = host.locate(entry.source)
   let found = false
   for await (const read of host.files.readMany([source])) {
     found = true
-    yield await fileToWrite(path, read, entry.mode)
+    yield [await fileToWrite(path, read, entry.mode)]
   }
   if (!found)
     throw new SandboxError('not_found', `entries.${path}: there is no ${source} on the host.`, { path: source })
