@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { localBackend } from '@cofferdam/backend-local'
 import { bindCapabilities, createHost } from '@cofferdam/core'
 import type { AcquireRequest, Capability, SandboxSession, Tool, ToolResult } from '@cofferdam/core'
 import type { CofferdamPlugin } from '@cofferdam/core/plugin'
@@ -12,6 +13,7 @@ export const SECRET = 'hunter2-correct-horse'
 /** Backends that the tools are tested on. */
 export const BACKENDS: ReadonlyArray<readonly [name: string, plugin: () => CofferdamPlugin]> = [
   ['memory', () => memoryBackend()],
+  ['local', () => localBackend()],
 ]
 
 /** A session with capabilities bound, and all of it removed at disposal. */
