@@ -1,0 +1,30 @@
+import { BASE_DIR, CLOCK, definePlugin, EMIT, LOGGER } from '@cofferdam/core/plugin'
+import type { CofferdamPlugin } from '@cofferdam/core/plugin'
+import { createLocalClient } from './local-client.js'
+import { checkOptions } from './options.js'
+import type { LocalBackendOptions } from './options.js'
+
+/**
+ * Sandboxes that are processes on this machine, registered as backend `local`.
+ *
+ * **They are not isolated**: commands run as the user of this process, see its files and use its network. What is given is a
+ * folder of their own, an environment of their own, an orderly end and a workspace that survives the process.
+ *
+ * @throws `invalid_config` at once for options that cannot be used
+ */
+export function localBackend(options: LocalBackendOptions = {}): CofferdamPlugin {
+  checkOptions(options)
+  return definePlugin({
+    name: '@cofferdam/backend-local',
+    register(registry) {
+      registry.backend('local', (services) =>
+        createLocalClient(options, {
+          logger: services.get(LOGGER),
+          clock: services.get(CLOCK),
+          baseDir: services.get(BASE_DIR),
+          announceWeakness: (reason) => services.get(EMIT)({ type: 'isolation.weak', backend: 'local', reason }),
+        }),
+      )
+    },
+  })
+}
