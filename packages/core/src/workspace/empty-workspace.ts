@@ -1,5 +1,5 @@
-import type { Sandbox } from '../contracts/sandbox.js'
 import { assertNotAborted } from '../errors/assert-not-aborted.js'
+import type { WorkspaceSandbox } from './filling.js'
 
 export interface EmptyWorkspaceOptions {
   /** Workspace-relative paths that stay, with all beneath: mounts. */
@@ -11,11 +11,15 @@ export interface EmptyWorkspaceOptions {
  * Removes everything in the workspace but what is kept and the directories on the way to it. The workspace's root stays.
  * A mount that nobody named is not entered either: `files.remove` refuses it, and that is what this throws then.
  */
-export async function emptyWorkspace(sandbox: Sandbox, options: EmptyWorkspaceOptions): Promise<void> {
+export async function emptyWorkspace(sandbox: WorkspaceSandbox, options: EmptyWorkspaceOptions): Promise<void> {
   await emptyDirectory(sandbox, '', options)
 }
 
-async function emptyDirectory(sandbox: Sandbox, within: string, options: EmptyWorkspaceOptions): Promise<void> {
+async function emptyDirectory(
+  sandbox: WorkspaceSandbox,
+  within: string,
+  options: EmptyWorkspaceOptions,
+): Promise<void> {
   const { keep, signal } = options
   const { files, paths } = sandbox
   const found: { readonly path: string; readonly isDirectory: boolean }[] = []

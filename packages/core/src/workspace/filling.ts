@@ -4,9 +4,12 @@ import type { HostSources } from './host-source.js'
 import type { Rollback } from './rollback.js'
 import type { WorkspaceView } from './workspace-view.js'
 
+/** As much of a sandbox as filling its workspace takes. */
+export type WorkspaceSandbox = Pick<Sandbox, 'features' | 'files' | 'paths' | 'spawn'>
+
 /** What the kinds of entries work with during one call of `materialize`. */
 export interface Filling {
-  readonly sandbox: Sandbox
+  readonly sandbox: WorkspaceSandbox
   readonly view: WorkspaceView
   readonly rollback: Rollback
   /** Opened when the first entry needs it. */

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { FileToWrite } from '../contracts/files.js'
 import type { SandboxEventBody } from '../contracts/observer.js'
-import type { Sandbox } from '../contracts/sandbox.js'
 import { assertNotAborted } from '../errors/assert-not-aborted.js'
 import { isSandboxError, SandboxError } from '../errors/sandbox-error.js'
 import type { Manifest } from '../manifest/manifest.js'
 import { caseFoldCollisions, mountPaths } from '../manifest/manifest-paths.js'
 import { giveAway, makeAccounts } from './accounts.js'
 import { applyGitRepo } from './entries/git-repo.js'
-import type { Filling } from './filling.js'
+import type { Filling, WorkspaceSandbox } from './filling.js'
 import type { HostAccess } from './host-access.js'
 import { openHostSources } from './host-source.js'
 import type { HostSources } from './host-source.js'
@@ -20,7 +19,7 @@ import { sourceOf } from './source-of.js'
 import { WorkspaceView } from './workspace-view.js'
 
 export interface MaterializeRequest {
-  readonly sandbox: Sandbox
+  readonly sandbox: WorkspaceSandbox
   readonly manifest: Manifest
   readonly select: MaterializeSelect
   readonly hostAccess: HostAccess
@@ -71,7 +70,7 @@ function openFilling(request: MaterializeRequest, stage: string): Filling {
     secrets,
     emit,
     staging: async () => {
-      await (staged ??= sandbox.files.mkdir(stage, { recursive: true, mode: 0o700 }))
+      await (staged ??= sandbox.files.mkdir(stage, { mode: 0o700 }))
       return `${stage}/${randomUUID()}`
     },
     mounts: mountPaths(manifest),
@@ -91,7 +90,7 @@ async function abandon(error: unknown, filling: Filling, stage: string): Promise
   return error
 }
 
-async function removeStage(sandbox: Sandbox, stage: string): Promise<void> {
+async function removeStage(sandbox: WorkspaceSandbox, stage: string): Promise<void> {
   await sandbox.files.remove(stage, { recursive: true }).catch((error: unknown) => {
     if (!isSandboxError(error, 'not_found')) throw error
   })
@@ -106,7 +105,7 @@ function assertSupported(unsupported: readonly UnsupportedEntry[], emit: Materia
   for (const { path, kind, reason } of unsupported) emit({ type: 'entry.skipped', path, kind, reason })
 }
 
-function assertNoCaseFolds(manifest: Manifest, { features }: Sandbox): void {
+function assertNoCaseFolds(manifest: Manifest, { features }: WorkspaceSandbox): void {
   const collisions = features.foldsCase ? caseFoldCollisions(manifest) : []
   if (collisions.length === 0) return
   const problems = collisions.map(

@@ -1,6 +1,5 @@
 import type { FileStat, FileToWrite } from '../contracts/files.js'
 import type { SandboxEventBody } from '../contracts/observer.js'
-import type { Sandbox } from '../contracts/sandbox.js'
 import { assertNotAborted } from '../errors/assert-not-aborted.js'
 import { isSandboxError } from '../errors/sandbox-error.js'
 import { findEntry, listEntries } from '../manifest/list-entries.js'
@@ -18,9 +17,10 @@ import {
 } from './projection-index.js'
 import { contentDigest, readProjection } from './read-projection.js'
 import type { ProjectedItem } from './read-projection.js'
+import type { WorkspaceSandbox } from './filling.js'
 
 export interface ApplyProjectionsRequest {
-  readonly sandbox: Sandbox
+  readonly sandbox: WorkspaceSandbox
   readonly manifest: Manifest
   readonly hostAccess: HostAccess
   readonly emit: (event: SandboxEventBody) => void
@@ -90,7 +90,7 @@ async function readAll(request: ApplyProjectionsRequest): Promise<readonly Proje
 /** Those that are not there, or not like this. What is of another kind is removed; links are never followed. */
 async function findDiffering(
   items: readonly ProjectedItem[],
-  sandbox: Sandbox,
+  sandbox: WorkspaceSandbox,
   signal: AbortSignal | undefined,
 ): Promise<readonly ProjectedItem[]> {
   const { files, paths } = sandbox
@@ -111,7 +111,7 @@ async function findDiffering(
 
 async function isSame(
   item: ProjectedItem,
-  { sandbox, stat, place }: { readonly sandbox: Sandbox; readonly stat: FileStat; readonly place: string },
+  { sandbox, stat, place }: { readonly sandbox: WorkspaceSandbox; readonly stat: FileStat; readonly place: string },
 ): Promise<boolean> {
   const { content } = item
   if (content.type === 'directory') return item.onTheWay || stat.mode === content.mode
@@ -127,7 +127,7 @@ async function isSame(
 async function removeOld(
   previous: ProjectionIndex,
   index: ProjectionIndex,
-  { sandbox, manifest }: { readonly sandbox: Sandbox; readonly manifest: Manifest },
+  { sandbox, manifest }: { readonly sandbox: WorkspaceSandbox; readonly manifest: Manifest },
 ): Promise<number> {
   const current = new Set([...index.files, ...index.directories])
   const mounts = mountPaths(manifest)
@@ -144,7 +144,7 @@ async function removeOld(
 }
 
 /** The index is not to be trusted, and the workspace has been worked in: what is no longer like that is let be. */
-async function removeQuietly(path: string, sandbox: Sandbox, types: readonly string[]): Promise<boolean> {
+async function removeQuietly(path: string, sandbox: WorkspaceSandbox, types: readonly string[]): Promise<boolean> {
   if (!(await hasRealParents(path, sandbox))) return false
   const place = `${sandbox.paths.workspace}/${path}`
   const stat = await sandbox.files.stat(place)
@@ -158,7 +158,7 @@ async function removeQuietly(path: string, sandbox: Sandbox, types: readonly str
   }
 }
 
-async function hasRealParents(path: string, { files, paths }: Sandbox): Promise<boolean> {
+async function hasRealParents(path: string, { files, paths }: WorkspaceSandbox): Promise<boolean> {
   for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) {
     if ((await files.stat(`${paths.workspace}/${path.slice(0, slash)}`))?.type !== 'directory') return false
   }

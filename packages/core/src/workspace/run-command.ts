@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Sandbox } from '../contracts/sandbox.js'
 import type { ProcessExit, SpawnRequest } from '../contracts/process.js'
+import type { WorkspaceSandbox } from './filling.js'
 
 /** Bytes of each output stream that are kept, from its end. */
 const KEPT_BYTES = 8192
@@ -13,7 +13,7 @@ export interface CommandOutcome extends ProcessExit {
 
 /** Runs a command in the sandbox to its end. Anything but a start that failed is an outcome. */
 export async function runCommand(
-  sandbox: Sandbox,
+  sandbox: WorkspaceSandbox,
   request: Omit<SpawnRequest, 'operationId' | 'background'>,
 ): Promise<CommandOutcome> {
   const process = await sandbox.spawn({ ...request, operationId: `materialize-${randomUUID()}` })
