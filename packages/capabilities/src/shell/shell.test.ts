@@ -250,6 +250,30 @@ describe.each(BACKENDS)('shell on %s', (_name, plugin) => {
     expect([first.facts.output, rest.facts.output]).toEqual(['a', 'éb\n'])
   })
 
+  it('answers when the command has ended, not when what it left behind has, and ends that with the run', async () => {
+    await using bench = await open()
+    const done = await bench.call('exec_command', { command: 'sleep 60 & echo $!', yield_time_ms: 30_000 })
+    expect(done.facts).toMatchObject({ status: 'ended', exitCode: 0 })
+    const alive = `kill -0 ${String(done.facts.output).trim()}`
+    expect((await bench.session.exec(alive)).exitCode).toBe(0)
+    await bench.unbind()
+    // Dead is not yet gone: for `kill -0` a process is there until its parent has asked how it ended.
+    const gone = async (): Promise<boolean> => (await bench.session.exec(alive)).exitCode !== 0
+    await expect.poll(gone, { timeout: 10_000, interval: 20 }).toBe(true)
+  })
+
+  it('is not filled by a command that never stops writing', async () => {
+    await using bench = await open()
+    const flood = `while true; do echo ${'x'.repeat(500)}; done`
+    const first = await bench.call('exec_command', { command: flood, yield_time_ms: 1_500, max_output_bytes: 1_024 })
+    expect(first.facts.status).toBe('running')
+    expect(Number(first.facts.totalBytes)).toBeGreaterThan(10_000)
+    expect(Buffer.byteLength(first.text)).toBeLessThan(2_048)
+    const last = await bench.call('kill_process', { process_id: first.facts.processId, signal: 'SIGKILL' })
+    expect(last.facts.status).toBe('ended')
+    expect(Buffer.byteLength(JSON.stringify(last))).toBeLessThan(200_000)
+  })
+
   it('ends the command of a call that is aborted', async () => {
     await using bench = await open()
     const stop = new AbortController()
