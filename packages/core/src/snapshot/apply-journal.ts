@@ -3,6 +3,7 @@ import type { Sandbox } from '../contracts/sandbox.js'
 import { isSandboxError, SandboxError } from '../errors/sandbox-error.js'
 import { failpoint } from '../failpoint.js'
 import { KeptPaths } from './kept-paths.js'
+import { removeIfThere } from './remove-if-there.js'
 import { removeJournal, restoreFolder, stagedTree, writeJournal } from './restore-journal.js'
 import type { JournalDirectory, RestoreJournal } from './restore-journal.js'
 import { snapshotCorrupt } from './snapshot-corrupt.js'
@@ -63,7 +64,7 @@ class ApplyWork {
       const path = `${within}${name}`
       if (this.#kept.isKept(path)) continue
       if (!this.#kept.isAbove(path)) await removeIfThere(this.#files, `${this.#workspace}/${path}`)
-      else if (type === 'directory') await this.clear(`${path}/`)
+      else if (type === 'directory') await this.#clearAbove(path)
       else throw notADirectory(path)
       failpoint('snapshot.apply.clearing')
     }
@@ -85,6 +86,14 @@ class ApplyWork {
     if ((await this.#files.stat(target))?.type !== 'directory') return
     await this.#files.utimens(target, mtimeNs)
     await this.#files.chmod(target, mode)
+  }
+
+  /** Stays, and must let its owner in for what is removed from it and moved into it. Its mode is set in the end. */
+  async #clearAbove(path: string): Promise<void> {
+    const directory = `${this.#workspace}/${path}`
+    const mode = (await this.#files.stat(directory))?.mode ?? OWNER
+    if ((mode & OWNER) !== OWNER) await this.#files.chmod(directory, mode | OWNER)
+    await this.clear(`${path}/`)
   }
 
   async #moveInto(path: string): Promise<void> {
@@ -109,16 +118,9 @@ class ApplyWork {
   }
 }
 
+/** Read, write and enter. */
+const OWNER = 0o700
 const IN_THE_WAY = ['already_exists', 'is_a_directory', 'not_a_directory'] as const
-
-/** Removes it with all beneath; absence is what is wanted. */
-export async function removeIfThere(files: SandboxFiles, path: string): Promise<void> {
-  try {
-    await files.remove(path, { recursive: true })
-  } catch (error) {
-    if (!isSandboxError(error, 'not_found')) throw error
-  }
-}
 
 /** Gathered before anything is done, because what is done changes it. Nothing where there is no directory. */
 async function namesIn(files: SandboxFiles, path: string): Promise<Array<{ name: string; type: string }>> {

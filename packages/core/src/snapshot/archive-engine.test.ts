@@ -36,7 +36,7 @@ async function gather<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('the archive engine', () => {
-  it('brings back any tree, over any other, as it was', async () => {
+  it('brings back any tree, over any other, as it was', { timeout: 120_000 }, async () => {
     const random = seededRandom(chooseSeed('restore after take'))
     for (let round = 0; round < 12; round++) {
       await withSandbox(async (sandbox) => {

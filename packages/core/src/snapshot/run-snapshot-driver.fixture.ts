@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -11,6 +11,8 @@ export interface DriverJob {
   readonly blobFolder: string
   readonly keep?: readonly string[]
   readonly ref?: SnapshotRef
+  /** Runs as that user and group. Default: as this process. */
+  readonly uid?: number
 }
 
 const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
@@ -26,12 +28,25 @@ export async function runDriver(
   const env = { ...process.env, COFFERDAM_FAILPOINT: failpoint }
   const command = ['--import', loader, '--conditions=@cofferdam/source', driver, job, JSON.stringify(options)]
   try {
-    const { stdout } = await run(process.execPath, command, { env })
+    const { stdout } = await run(process.execPath, command, { env, ...userOf(options) })
     return { killed: false, said: stdout }
   } catch (error) {
     if ((error as { signal?: string }).signal === 'SIGKILL') return { killed: true, said: '' }
     throw error
   }
+}
+
+function userOf({ uid }: { readonly uid?: number }): { uid?: number; gid?: number } {
+  return uid === undefined ? {} : { uid, gid: uid }
+}
+
+/** Why no driver can be run as another user; undefined when it can. */
+export function whyNotAs(uid: number): string | undefined {
+  if (process.getuid?.() !== 0) return 'becoming another user needs root'
+  const look = 'for (const path of process.argv.slice(1)) require("node:fs").accessSync(path)'
+  const paths = [driver, fileURLToPath(loader)]
+  const { status } = spawnSync(process.execPath, ['-e', look, ...paths], { uid, gid: uid, cwd: '/' })
+  return status === 0 ? undefined : 'the repository lies where other users cannot read it'
 }
 
 /** The fail points that a job passes, each with the number of passes. */

@@ -55,7 +55,7 @@ async function withSnapshot(
 }
 
 describe('bytes that are not what was saved', () => {
-  it('are found wherever they are, and the workspace is not touched', async () => {
+  it('are found wherever they are, and the workspace is not touched', { timeout: 120_000 }, async () => {
     const random = seededRandom(chooseSeed('snapshot faults'))
     await withSnapshot(async ({ sandbox, blobs, ref, untouched }) => {
       const kinds = ['truncate', 'flip', 'lose', 'extend'] as const

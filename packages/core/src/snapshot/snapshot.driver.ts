@@ -13,7 +13,7 @@ const engine = createArchiveEngine({
 })
 const request = { slotHash: 'f00d', parent: null, exclude: keep, spec: { kind: 'archive' } }
 
-if (name === 'take') await engine.take(sandbox, request)
+if (name === 'take') process.stdout.write(JSON.stringify(await engine.take(sandbox, request)))
 if (name === 'restore') await engine.restore(sandbox, ref!, { keep })
 if (name === 'recover') process.stdout.write(await engine.recover(sandbox))
 if (name === 'delete') await engine.delete(ref!)
