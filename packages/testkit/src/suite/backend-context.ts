@@ -124,6 +124,19 @@ export class BackendContext {
     throw new ConformanceFailure(`exit of ${JSON.stringify(command).slice(0, 200)}`, 0, result)
   }
 
+  /** Writes a command's input and closes it. A command that ends in between is no failure of the writer. */
+  async send(process: SandboxProcess, text: string): Promise<void> {
+    const writer = process.stdin.getWriter()
+    await writer.write(bytesOf(text))
+    await writer.close().catch(() => {})
+  }
+
+  /** For a promise that is awaited later: a case that fails before then must not end the whole run. */
+  meanwhile<T>(promise: Promise<T>): Promise<T> {
+    promise.catch(() => {})
+    return promise
+  }
+
   operationId(): string {
     return `op-${this.nonce}-${this.#operations++}`
   }

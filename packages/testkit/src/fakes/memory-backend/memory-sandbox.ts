@@ -67,7 +67,7 @@ export class MemorySandbox implements Sandbox<MemoryState> {
     this.#assertThere()
     if (options.fence < this.#machine.fence) throw this.#leaseLost()
     this.#fence = options.fence
-    this.#machine.start(options.fence)
+    this.#machine.start(this, options.fence)
   }
 
   async spawn(request: SpawnRequest): Promise<SandboxProcess> {
@@ -154,6 +154,7 @@ export class MemorySandbox implements Sandbox<MemoryState> {
   /** Lets go of the handle. What runs in the sandbox goes on. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true
+    this.#machine.letGo(this)
     this.#processes.clear()
   }
 

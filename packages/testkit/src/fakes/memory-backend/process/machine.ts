@@ -42,6 +42,8 @@ export class Machine {
   readonly #trees = new Map<string, ProcessTree>()
   readonly #operations = new Map<string, ProcessTree>()
   readonly #defects: unknown[] = []
+  /** Handles under the highest fence that were not disposed. */
+  readonly #holders = new Set<object>()
   #frozen = false
   #nextPid = 100
 
@@ -74,14 +76,24 @@ export class Machine {
     return [...this.#trees.values()]
   }
 
-  /** A holder begins. What earlier holders left running ends, but for what they asked to keep. */
-  start(fence: bigint): void {
+  /**
+   * A holder begins. What earlier holders left running ends; only when they let go in order does what they asked to keep
+   * go on, as nobody knows what a holder who vanished was in the middle of.
+   */
+  start(holder: object, fence: bigint): void {
     if (fence > this.fence) {
-      for (const tree of this.trees) if (tree.request.keepOnPark !== true) tree.kill('SIGKILL')
+      const vanished = [...this.#holders].some((each) => each !== holder)
+      for (const tree of this.trees) if (vanished || tree.request.keepOnPark !== true) tree.kill('SIGKILL')
+      this.#holders.clear()
       this.fence = fence
     }
+    this.#holders.add(holder)
     this.presence = 'running'
     this.setFrozen(false)
+  }
+
+  letGo(holder: object): void {
+    this.#holders.delete(holder)
   }
 
   stop(): void {

@@ -1,4 +1,4 @@
-import { decodePath } from '@cofferdam/core/path'
+import { decodePath, encodePath } from '@cofferdam/core/path'
 import { findExecutable } from '../commands/executables.js'
 import { parseSignal } from '../process/memory-process.js'
 import { directoryPath } from '../tree/nodes.js'
@@ -61,8 +61,9 @@ async function runCommand(shell: Shell, [option, name = '']: readonly string[]):
     return 2
   }
   const request = { name, from: shell.process.directory, environment: shell.environment() }
-  if (!Object.hasOwn(BUILTINS, name) && findExecutable(shell.process.tree, request).kind !== 'program') return 127
-  await shell.process.write(1, Buffer.from(`${name}\n`))
+  const isBuiltin = Object.hasOwn(BUILTINS, name)
+  if (!isBuiltin && findExecutable(shell.process.tree, request).kind !== 'program') return 127
+  await shell.process.write(1, encodePath(`${isBuiltin || name.includes('/') ? '' : '/bin/'}${name}\n`))
   return 0
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { assertBytes, assertEqual, assertIncludes, assertTrue } from '../../assertions.js'
 import { backendCases } from '../../backend-case.js'
 import type { BackendCase } from '../../backend-case.js'
-import { bytesOf, readBytes } from '../../backend-context.js'
+import { readBytes } from '../../backend-context.js'
 
 const MEBIBYTE = 1 << 20
 
@@ -100,7 +100,7 @@ export const OUTPUT_CASES: readonly BackendCase[] = backendCases('exec', [
       const sandbox = await context.sandbox()
       const sizeBytes = 8 * MEBIBYTE
       const process = await context.spawn(sandbox, `yes x | head -c ${sizeBytes}; echo done > done`)
-      const errors = new Response(process.stderr).text()
+      const errors = context.meanwhile(new Response(process.stderr).text())
       const first = process.stdout.getReader()
       const chunk = await context.within('a first chunk', first.read())
       await new Promise((resolve) => setTimeout(resolve, 200))
@@ -139,11 +139,9 @@ export const OUTPUT_CASES: readonly BackendCase[] = backendCases('exec', [
       const reader = process.stdout.getReader()
       const first = await context.within('the first line', reader.read())
       assertEqual(new TextDecoder().decode(first.value), `${context.nonce}\n`, 'the first line')
-      const writer = process.stdin.getWriter()
-      await writer.write(bytesOf('second\n'))
+      await context.send(process, 'second\n')
       const second = await context.within('the second line', reader.read())
       assertEqual(new TextDecoder().decode(second.value), 'second\n', 'the second line')
-      await writer.close()
       assertEqual((await context.within('the end', reader.read())).done, true, 'end of the stream')
     },
   ],
@@ -182,10 +180,8 @@ export const OUTPUT_CASES: readonly BackendCase[] = backendCases('exec', [
       const attached = await sandbox.attach(process.id, { fromOffset: 4 })
       context.defer(async () => attached.process[Symbol.asyncDispose]())
       assertEqual([attached.firstOffset, attached.droppedBytes], [4, 0], 'offset and dropped bytes')
-      const rest = new Response(attached.process.stdout).text()
-      const writer = process.stdin.getWriter()
-      await writer.write(bytesOf('go\n'))
-      await writer.close()
+      const rest = context.meanwhile(new Response(attached.process.stdout).text())
+      await context.send(process, 'go\n')
       assertEqual(
         await context.within('the end of the attached stream', rest),
         `${text.slice(4)}two\n`,

@@ -63,10 +63,14 @@ export const READ_WRITE_CASES: readonly BackendCase[] = backendCases('files', [
       const content = (letter: string): Uint8Array => bytesOf(letter.repeat(300_000))
       await files.write(path, content('a'))
       let writing = true
-      const writer = (async () => {
-        for (let round = 0; round < 30; round++) await files.write(path, content('abc'[round % 3]!))
-        writing = false
-      })()
+      const writeAll = async (): Promise<void> => {
+        try {
+          for (let round = 0; round < 30; round++) await files.write(path, content('abc'[round % 3]!))
+        } finally {
+          writing = false
+        }
+      }
+      const writer = context.meanwhile(writeAll())
       let reads = 0
       while (writing) {
         const text = new TextDecoder().decode(await readBytes(await files.read(path)))
@@ -127,7 +131,7 @@ export const READ_WRITE_CASES: readonly BackendCase[] = backendCases('files', [
       await files.write(`${paths.workspace}/f`, bytesOf('old'))
       const controller = new AbortController()
       const hanging = new ReadableStream<Uint8Array>({ start: (stream) => stream.enqueue(bytesOf('half')) })
-      const write = files.write(`${paths.workspace}/f`, hanging, { signal: controller.signal })
+      const write = context.meanwhile(files.write(`${paths.workspace}/f`, hanging, { signal: controller.signal }))
       setTimeout(() => controller.abort(), 30)
       await assertCode(context.within('the write', write), 'aborted', 'write that is aborted')
       assertEqual(

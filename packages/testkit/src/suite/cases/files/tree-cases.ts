@@ -219,6 +219,8 @@ export const TREE_CASES: readonly BackendCase[] = backendCases('files', [
       const { files, paths } = await context.sandbox()
       await files.write(`${paths.workspace}/f`, bytesOf('x'.repeat(10)))
       for await (const read of files.readMany([`${paths.workspace}/f`])) {
+        // Longer than the coarsest clock of a kernel ticks.
+        await new Promise((resolve) => setTimeout(resolve, 15))
         await files.write(`${paths.workspace}/f`, bytesOf('grown'), { append: true })
         await readBytes(read.content)
         const after = await read.after()

@@ -54,7 +54,7 @@ export const RECOVERY_CASES: readonly BackendCase[] = backendCases('recovery', [
       assertEqual([info?.id, info?.status], [process.id, 'running'], 'what the second host sees')
       assertEqual((await again.spawn(spawned)).id, process.id, 'a spawn with the same operation id')
       const attached = await again.attach(process.id, { fromOffset: 0 })
-      const output = new Response(attached.process.stdout).text()
+      const output = context.meanwhile(new Response(attached.process.stdout).text())
       await again.files.write(`${again.paths.workspace}/go`, new Uint8Array(0))
       assertEqual(await context.within('its output', output), `before-${context.nonce}\nafter\n`, 'all of its output')
       assertEqual((await attached.process.wait()).exitCode, 7, 'exit code')
