@@ -257,6 +257,10 @@ describe('properties', () => {
     const texts = fc.oneof(
       fc.array(piece, { maxLength: 20 }).map((lines) => lines.join('\n')),
       fc.array(piece, { maxLength: 20 }).map((lines) => wrap('*** Update File: a', ...lines)),
+      // Mostly readable, so that applying is tried as often as reading.
+      fc
+        .array(fc.constantFrom('@@\n+x', '@@ a\n-a', ' a', '-a', '+b', '', ' '), { maxLength: 12 })
+        .map((lines) => wrap('*** Update File: a', ...lines)),
     )
     let read = 0
     fc.assert(
@@ -281,6 +285,6 @@ describe('properties', () => {
       ),
       { seed, numRuns: 10_000 },
     )
-    expect(read).toBeGreaterThan(100)
+    expect(read).toBeGreaterThan(1_000)
   })
 })
