@@ -24,6 +24,8 @@ const listed = await session.execOrThrow('ls -d README.md src/* scratch context/
 console.log(listed.stdout)
 
 const server = await session.spawn('echo listening; sleep 600', { background: true })
+// Nobody reads the streams: from here on the end of the output is kept for `readOutput`.
+await Promise.all([server.stdout.cancel(), server.stderr.cancel()])
 const output = await session.processes.readOutput(server.id, { waitMs: 10_000 })
 console.log(output.text, output.exit)
 await session.processes.kill(server.id)

@@ -4,7 +4,7 @@
  */
 import { mkdir, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { assertNotAborted, BASE_DIR, definePlugin, parseOptions, SandboxError } from '@cofferdam/core/plugin'
+import { assertNotAborted, BASE_DIR, definePlugin, EMIT, parseOptions, SandboxError } from '@cofferdam/core/plugin'
 import type {
   ClientCallOptions,
   CofferdamPlugin,
@@ -36,7 +36,11 @@ export function folderBackend(options: FolderBackendOptions): CofferdamPlugin {
     name: PLUGIN,
     register(registry) {
       const { folder } = parseOptions(optionsSchema, options, { plugin: PLUGIN })
-      registry.backend('folder', (services) => createFolderClient(resolve(services.get(BASE_DIR), folder)))
+      registry.backend('folder', (services) => {
+        // A backend that confines nothing says so, without being asked.
+        services.get(EMIT)({ type: 'isolation.weak', backend: 'folder', reason: 'they are processes of this account' })
+        return createFolderClient(resolve(services.get(BASE_DIR), folder))
+      })
     },
   })
 }
