@@ -28,7 +28,6 @@ describeConformance(
     census: () => readdirSync(root),
     tearDown: () => rmSync(root, { recursive: true, force: true }),
     known: {
-      'exec.argv.bytes': { reason: 'Node passes arguments to programs as UTF-8' },
       'recovery.reattach.background': { reason: 'what another process started is ended at start: its pipes are gone' },
     },
   }),
