@@ -30,6 +30,8 @@ import { findFamily } from './process/find-processes.js'
 import { holdStill, killFamily, signalFamily } from './process/kill-family.js'
 import { LocalProcess } from './process/local-process.js'
 import { measureUsage } from './process/measure-usage.js'
+import { dropIdleTable, dropProcessTable, processTableOf } from './process/process-table.js'
+import type { ProcessTable } from './process/process-table.js'
 import { planSpawn, programOf } from './process/plan-spawn.js'
 import type { SpawnPlan } from './process/plan-spawn.js'
 import { formatProcessMarker, PROCESS_VARIABLE, SANDBOX_VARIABLE } from './process/process-marker.js'
@@ -62,8 +64,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
   readonly #options: LocalSandboxOptions
   readonly #roots: readonly HostRoot[]
   readonly #holder: HolderFolder
-  readonly #processes = new Map<string, LocalProcess>()
-  readonly #operations = new Map<string, Promise<LocalProcess>>()
+  readonly #processes: ProcessTable
   readonly #endpoints = new Set<PortEndpoint>()
   #status: Status = 'created'
   #turn: Turn | undefined
@@ -73,6 +74,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
   constructor(options: LocalSandboxOptions) {
     const { folder, features } = options
     this.#options = options
+    this.#processes = processTableOf(folder.labels.marker)
     this.id = folder.id
     this.state = Object.freeze({ version: 1, id: folder.id })
     this.features = features
@@ -99,26 +101,17 @@ export class LocalSandbox implements Sandbox<LocalState> {
   async spawn(request: SpawnRequest): Promise<SandboxProcess> {
     assertNotAborted(request.signal, 'spawn')
     this.#assertHeld()
-    const known = this.#operations.get(request.operationId)
-    if (known !== undefined) return known
-    const spawning = this.#spawn(request)
-    this.#operations.set(request.operationId, spawning)
-    try {
-      return await spawning
-    } catch (error) {
-      this.#operations.delete(request.operationId)
-      throw error
-    }
+    return this.#processes.once(request.operationId, () => this.#spawn(request))
   }
 
   async processes(): Promise<ProcessInfo[]> {
     this.#assertThere()
-    return [...this.#processes.values(), ...this.#adopted()].map((process) => process.info())
+    return [...this.#processes.all, ...this.#adopted()].map((process) => process.info())
   }
 
   async attach(processId: string, options: { readonly fromOffset?: number } = {}): Promise<AttachedProcess> {
     this.#assertThere()
-    const found = this.#processes.get(processId) ?? this.#adopted().find(({ id }) => id === processId)
+    const found = this.#processes.find(processId) ?? this.#adopted().find(({ id }) => id === processId)
     if (found !== undefined) return found.attach(options.fromOffset)
     throw new SandboxError(
       'not_found',
@@ -157,6 +150,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
     this.#status = 'gone'
     await this.#endAll()
     await this.#options.remove()
+    dropProcessTable(this.#options.folder.labels.marker)
     this.#turn?.leave()
   }
 
@@ -189,7 +183,8 @@ export class LocalSandbox implements Sandbox<LocalState> {
     await this.#starting?.catch(() => undefined)
     this.#status = 'let go'
     await this.#closeEndpoints()
-    for (const process of this.#processes.values()) process.letGo()
+    for (const process of this.#processes.all) process.letGo()
+    dropIdleTable(this.#options.folder.labels.marker)
     this.#turn?.leave()
   }
 
@@ -219,8 +214,15 @@ export class LocalSandbox implements Sandbox<LocalState> {
       markers: { [SANDBOX_VARIABLE]: this.#sandboxMarker(turn.nonce), [PROCESS_VARIABLE]: marker },
     })
     const child = await this.#startIn(request, plan)
-    const process = new LocalProcess({ id, request, child, marker, startedAtMs, onEnd: () => this.#trim() })
-    this.#processes.set(id, process)
+    const process = new LocalProcess({
+      id,
+      request,
+      child,
+      marker,
+      startedAtMs,
+      onEnd: () => this.#processes.trim(this.#options.keepEnded),
+    })
+    this.#processes.add(process)
     // Somebody may have taken over between the check and the fork.
     if (turn.held()) return process
     await process.kill()
@@ -263,7 +265,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
   }
 
   get #family(): Family {
-    const leaders = [...this.#processes.values()].flatMap((process) => process.family.leaders)
+    const leaders = this.#processes.all.flatMap((process) => process.family.leaders)
     return { leaders, marker: `${SANDBOX_VARIABLE}=${this.#options.folder.labels.marker}:` }
   }
 
@@ -272,28 +274,18 @@ export class LocalSandbox implements Sandbox<LocalState> {
   }
 
   #adopted(): AdoptedProcess[] {
-    return findAdopted(this.#family, (id) => this.#processes.has(id))
+    return findAdopted(this.#family, (id) => this.#processes.find(id) !== undefined)
   }
 
   async #endAll(): Promise<void> {
     await this.#closeEndpoints()
     await killFamily(this.#family)
-    for (const process of this.#processes.values()) if (!process.hasEnded) await process.kill()
+    for (const process of this.#processes.all) if (!process.hasEnded) await process.kill()
   }
 
   async #closeEndpoints(): Promise<void> {
     for (const endpoint of this.#endpoints) await endpoint[Symbol.asyncDispose]()
     this.#endpoints.clear()
-  }
-
-  /** The oldest of the ended ones are forgotten. */
-  #trim(): void {
-    const ended = [...this.#processes.values()].filter(({ hasEnded }) => hasEnded)
-    for (const process of ended.slice(0, Math.max(0, ended.length - this.#options.keepEnded))) {
-      this.#processes.delete(process.id)
-      this.#operations.delete(process.info().operationId)
-      process.forget()
-    }
   }
 
   #isThere(): boolean {

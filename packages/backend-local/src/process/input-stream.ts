@@ -5,7 +5,8 @@ import { SandboxError } from '@cofferdam/core/plugin'
 export function inputStream(target: Writable): WritableStream<Uint8Array> {
   return new WritableStream<Uint8Array>({
     write: (chunk) => settle((done) => target.write(chunk, done)),
-    close: () => settle((done) => target.end(done)),
+    // A command that has ended has seen the end of its input too.
+    close: () => (target.destroyed ? undefined : settle((done) => target.end(done)).catch(() => undefined)),
     abort: () => {
       target.destroy()
     },

@@ -16,6 +16,7 @@ export interface SpawnSurroundings {
 }
 
 const NAME = /^[^=\0]+$/
+const LONE_SURROGATE = /\p{Surrogate}/u
 const SHELL = '/bin/sh'
 
 /**
@@ -47,9 +48,7 @@ export function planSpawn(request: SpawnRequest, around: SpawnSurroundings): Spa
   const [file, ...args] =
     request.limits === undefined ? argv : [SHELL, '-c', LIMIT_SCRIPT, 'sh', ...limitArguments(request.limits), ...argv]
   if (file === undefined || file === '') throw invalid('command', 'it is empty; give a program')
-  for (const part of argv)
-    if (typeof part !== 'string' || part.includes('\0'))
-      throw invalid('command', 'it holds a NUL byte or something that is no text')
+  for (const part of argv) assertText('command', part)
   return { file, args, env }
 }
 
@@ -65,12 +64,19 @@ function mergeEnvironments(around: SpawnSurroundings, own: Readonly<Record<strin
     for (const [name, value] of Object.entries(variables)) {
       if (!NAME.test(name))
         throw invalid('env', `the name ${JSON.stringify(name)} is empty or holds an equals sign or a NUL byte`)
-      if (typeof value !== 'string' || value.includes('\0'))
-        throw invalid('env', `the value of ${name} is no text, or holds a NUL byte`)
+      assertText(`env.${name}`, value)
       env[name] = value
     }
   }
   return env
+}
+
+/** Node hands programs nothing but UTF-8, so that a byte which is none is refused rather than changed. */
+function assertText(argument: string, value: string): void {
+  if (typeof value !== 'string') throw invalid(argument, 'it is no text')
+  if (value.includes('\0')) throw invalid(argument, 'it holds a NUL byte')
+  if (LONE_SURROGATE.test(value))
+    throw invalid(argument, 'it holds bytes that are not UTF-8, which this backend cannot pass on')
 }
 
 function limitArguments(limits: ProcessLimits): string[] {

@@ -13,11 +13,11 @@ export interface ProcessMarker {
   readonly text: string
 }
 
-const MARKER = /^([0-9a-f]+-\d+):([b-])([k-]):(\d+):(.*)$/
+const MARKER = /^([0-9a-f]+-\d+):([b-])([k-]):(\d+):([\w-]*)$/
 
 export function formatProcessMarker(of: Omit<ProcessMarker, 'text'>): string {
   const flags = `${of.background ? 'b' : '-'}${of.keepOnPark ? 'k' : '-'}`
-  return `${of.id}:${flags.slice(0, 1)}${flags.slice(1)}:${of.startedAtMs}:${encodeURIComponent(of.operationId)}`
+  return `${of.id}:${flags}:${of.startedAtMs}:${Buffer.from(of.operationId).toString('base64url')}`
 }
 
 /** Undefined for what is no marker: a command may set its children's variables as it likes. */
@@ -26,18 +26,10 @@ export function parseProcessMarker(text: string): ProcessMarker | undefined {
   if (id === undefined || operationId === undefined) return undefined
   return {
     id,
-    operationId: decodeOperationId(operationId),
+    operationId: Buffer.from(operationId, 'base64url').toString(),
     background: background === 'b',
     keepOnPark: keepOnPark === 'k',
     startedAtMs: Number(startedAtMs),
     text,
-  }
-}
-
-function decodeOperationId(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }

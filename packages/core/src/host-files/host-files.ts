@@ -124,7 +124,7 @@ class HostFiles implements SandboxFiles {
 
   async read(path: string, range?: ReadRange): Promise<ReadableStream<Uint8Array>> {
     this.#checks.beforeRead()
-    return this.#at(path, { follow: true, use: 'read' }, (place) => readContent(place, path, range).stream())
+    return this.#at(path, { follow: true, use: 'read' }, (place) => readContent(place, path, range).streamAlone())
   }
 
   async write(path: string, data: ByteSource, options: WriteOptions = {}): Promise<void> {
@@ -254,10 +254,9 @@ class HostFiles implements SandboxFiles {
   #makeAll(path: string, mode: number): void {
     const missing: string[] = []
     for (let at = path; ; at = parentOf(at)) {
-      const place = this.#resolver.find(at, { follow: true, use: 'write' })
-      place?.close()
-      if (place?.stat.isDirectory() === true) break
-      if (place !== undefined) throw missing.length === 0 ? alreadyExists(path) : notADirectory(path)
+      const there = this.#isDirectory(at)
+      if (there === true) break
+      if (there === false) throw missing.length === 0 ? alreadyExists(path) : notADirectory(path)
       missing.push(at)
     }
     for (const [index, at] of missing.reverse().entries()) {
@@ -268,6 +267,16 @@ class HostFiles implements SandboxFiles {
         if (!isSandboxError(error, 'already_exists')) throw error
         this.#at(at, { follow: true, use: 'write' }, (place) => assertDirectory(place, at))
       }
+    }
+  }
+
+  /** Undefined: nothing is there. */
+  #isDirectory(path: string): boolean | undefined {
+    const place = this.#resolver.find(path, { follow: true, use: 'write' })
+    try {
+      return place?.stat.isDirectory()
+    } finally {
+      place?.close()
     }
   }
 

@@ -82,6 +82,7 @@ class DescriptorPlace implements Place {
   }
 
   get stat(): BigIntStats {
+    if (this.#stat === undefined && this.#closed) throw new TypeError('the place has been closed')
     return (this.#stat ??= fstatSync(this.#fd, { bigint: true }))
   }
 
@@ -93,6 +94,8 @@ class DescriptorPlace implements Place {
   }
 
   child(name: string): NativePath {
+    // The number may be another file's by now.
+    if (this.#closed) throw new TypeError('the place has been closed')
     return toNativePath(`${this.self}/${name}`)
   }
 

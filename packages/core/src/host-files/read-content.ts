@@ -10,52 +10,62 @@ import type { Place } from './place.js'
 const AT_ONCE_BYTES = 256 * 1024
 const CHUNK_BYTES = 256 * 1024
 
-/** Contents that were read, or a descriptor to read the rest from, which is to be closed. */
-type Opened = { readonly bytes: Uint8Array; readonly after: FileStat } | { readonly fd: number }
-
-/** Contents of a file, with what its stat is afterwards. */
+/** The contents of a file, held by a descriptor until `close`. */
 export interface ReadContent {
-  /** Made when it is first asked for. */
+  /** To be asked for once. */
   stream(): ReadableStream<Uint8Array>
-  /** Of the same descriptor. Before the contents were drained: of now. */
+  /** The same for who wants nothing else: closes by itself when it is drained or cancelled, or at once when it can. */
+  streamAlone(): ReadableStream<Uint8Array>
+  /** The file's stat as it is now. */
   after(): FileStat
-  /** Lets go of the descriptor, if there is still one. */
   close(): Promise<void>
 }
 
-/** Opens contents for reading. The place may be closed afterwards. */
+/** Opens contents for reading; small ones are read at once. The place may be closed afterwards. */
 export function readContent(place: Place, path: string, range: ReadRange = {}): ReadContent {
   const { start, end } = checkRange(range)
-  const opened = open(place, path, start, end)
-  if ('bytes' in opened) {
-    return {
-      stream: () => streamOf(opened.bytes),
-      after: () => opened.after,
-      close: () => Promise.resolve(),
-    }
-  }
-  const source = new DescriptorSource({ fd: opened.fd, path, start, end })
-  return {
-    stream: () => new ReadableStream(source, { highWaterMark: 0 }),
-    after: () => source.after(),
-    close: () => source.close(),
+  const fd = openContent(place, path, constants.O_RDONLY)
+  try {
+    const length = Math.max(0, Math.min(Number(place.stat.size), end) - start)
+    const room = Math.min(length + 1, end - start)
+    const bytes = length > AT_ONCE_BYTES ? undefined : readAtOnce(fd, start, { room, isAll: length + 1 > end - start })
+    return bytes === undefined ? new StreamedContent({ fd, path, start, end }) : new WholeContent(fd, bytes)
+  } catch (error) {
+    closeSync(fd)
+    throw error
   }
 }
 
-function open(place: Place, path: string, start: number, end: number): Opened {
-  const fd = openContent(place, path, constants.O_RDONLY)
-  let keep = false
-  try {
-    const length = Math.max(0, Math.min(Number(place.stat.size), end) - start)
-    const bytes =
-      length > AT_ONCE_BYTES
-        ? undefined
-        : readAtOnce(fd, start, { room: Math.min(length + 1, end - start), isAll: length + 1 > end - start })
-    if (bytes !== undefined) return { bytes, after: toFileStat(fstatSync(fd, { bigint: true })) }
-    keep = true
-    return { fd }
-  } finally {
-    if (!keep) closeSync(fd)
+class WholeContent implements ReadContent {
+  readonly #bytes: Uint8Array
+  #fd: number | undefined
+
+  constructor(fd: number, bytes: Uint8Array) {
+    this.#fd = fd
+    this.#bytes = bytes
+  }
+
+  stream(): ReadableStream<Uint8Array> {
+    return streamOf(this.#bytes)
+  }
+
+  streamAlone(): ReadableStream<Uint8Array> {
+    this.#close()
+    return streamOf(this.#bytes)
+  }
+
+  after(): FileStat {
+    return statOf(this.#fd)
+  }
+
+  close(): Promise<void> {
+    this.#close()
+    return Promise.resolve()
+  }
+
+  #close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
   }
 }
 
@@ -86,12 +96,11 @@ function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
 }
 
 /** Reads as it is pulled. */
-class DescriptorSource {
+class StreamedContent implements ReadContent {
   readonly #path: string
   readonly #end: number
   #fd: number | undefined
   #position: number
-  #after: FileStat | undefined
   #reading: Promise<unknown> | undefined
 
   constructor(of: { readonly fd: number; readonly path: string; readonly start: number; readonly end: number }) {
@@ -101,54 +110,59 @@ class DescriptorSource {
     this.#end = of.end
   }
 
-  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    const fd = this.#fd
-    if (fd === undefined) return
-    const buffer = new Uint8Array(Math.min(CHUNK_BYTES, this.#end - this.#position))
-    const reading = readChunk(fd, buffer, this.#position)
-    this.#reading = reading.catch(() => undefined)
-    try {
-      const count = await reading
-      // Cancelled meanwhile: the descriptor is not ours any more.
-      if (this.#fd === undefined) return
-      this.#position += count
-      if (count > 0) controller.enqueue(buffer.subarray(0, count))
-      if (count > 0 && this.#position < this.#end) return
-      this.#finish()
-      controller.close()
-    } catch (error) {
-      this.#finish()
-      throw mapFileError(error, this.#path)
-    }
+  stream(): ReadableStream<Uint8Array> {
+    return this.#streamThat(async () => undefined)
   }
 
-  cancel(): Promise<void> {
-    return this.close()
+  streamAlone(): ReadableStream<Uint8Array> {
+    return this.#streamThat(() => this.close())
+  }
+
+  after(): FileStat {
+    return statOf(this.#fd)
   }
 
   async close(): Promise<void> {
     const fd = this.#fd
     if (fd === undefined) return
     this.#fd = undefined
-    this.#after = toFileStat(fstatSync(fd, { bigint: true }))
     // A descriptor closed under a running read may already be somebody else's file.
     await this.#reading
     closeSync(fd)
   }
 
-  after(): FileStat {
-    if (this.#fd !== undefined) return toFileStat(fstatSync(this.#fd, { bigint: true }))
-    if (this.#after === undefined) throw new TypeError('the contents were never opened')
-    return this.#after
+  #streamThat(finish: () => Promise<void>): ReadableStream<Uint8Array> {
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+      try {
+        const chunk = await this.#read()
+        if (chunk.length > 0) controller.enqueue(chunk)
+        if (chunk.length > 0 && this.#position < this.#end) return
+        await finish()
+        controller.close()
+      } catch (error) {
+        await finish()
+        throw mapFileError(error, this.#path)
+      }
+    }
+    return new ReadableStream({ pull, cancel: finish }, { highWaterMark: 0 })
   }
 
-  #finish(): void {
-    const fd = this.#fd
-    if (fd === undefined) return
-    this.#fd = undefined
-    this.#after = toFileStat(fstatSync(fd, { bigint: true }))
-    closeSync(fd)
+  /** Empty at the end, and after `close`. */
+  async #read(): Promise<Uint8Array> {
+    if (this.#fd === undefined) return new Uint8Array()
+    const buffer = new Uint8Array(Math.min(CHUNK_BYTES, this.#end - this.#position))
+    const reading = readChunk(this.#fd, buffer, this.#position)
+    this.#reading = reading.catch(() => undefined)
+    const count = await reading
+    this.#position += count
+    return buffer.subarray(0, count)
   }
+}
+
+function statOf(fd: number | undefined): FileStat {
+  if (fd === undefined)
+    throw new TypeError('after() belongs to the result that is being looked at, not to an earlier one')
+  return toFileStat(fstatSync(fd, { bigint: true }))
 }
 
 function readChunk(fd: number, buffer: Uint8Array, position: number): Promise<number> {

@@ -6,6 +6,7 @@ import {
   fstatSync,
   ftruncateSync,
   linkSync,
+  lstatSync,
   openSync,
   renameSync,
   unlinkSync,
@@ -51,14 +52,25 @@ export async function writeFile(resolver: PathResolver, request: WriteRequest): 
 async function tryWrite(resolver: PathResolver, request: WriteRequest): Promise<boolean> {
   const target = resolver.writeTarget(request.path)
   try {
+    if (request.options.exclusive === true) assertFree(resolver, target, request.path)
     if (target.existing !== undefined) {
-      if (request.options.exclusive === true) throw alreadyExists(request.path)
       assertFile(target.existing, request.path)
     }
     return await (request.options.append === true ? append(target, request) : replace(target, request))
   } finally {
     target.existing?.close()
     target.entry?.directory.close()
+  }
+}
+
+/** As O_EXCL: a link is something, wherever it leads. */
+function assertFree(resolver: PathResolver, target: WriteTarget, path: string): void {
+  if (target.existing !== undefined) throw alreadyExists(path)
+  const { directory, name } = resolver.entry(path, 'write')
+  try {
+    if (lstatSync(directory.child(name), { throwIfNoEntry: false }) !== undefined) throw alreadyExists(path)
+  } finally {
+    directory.close()
   }
 }
 

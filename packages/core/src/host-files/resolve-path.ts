@@ -81,6 +81,8 @@ export class PathResolver {
     const { components, asDirectory } = parse(path)
     const name = components.at(-1)
     if (name === undefined || name === '..') {
+      // Outside comes before anything else that may be said of it.
+      this.existing(path, { follow: true, use }).close()
       throw unusable('path', `${quotePath(path)} does not end in a name`)
     }
     const parent = `/${components.slice(0, -1).join('/')}`
