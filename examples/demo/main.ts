@@ -105,7 +105,7 @@ async function play(
 
   timeline.title('where it lies')
   timeline.note(`backend ${backend}; records: ${join(dataDir, 'state')}; snapshots: ${join(dataDir, 'blobs')}`)
-  timeline.note(`sandboxes: ${join(dataDir, 'sandboxes')} (run with --keep to look at them)`)
+  timeline.note(`sandboxes: ${join(dataDir, 'local')} (run with --keep to look at them)`)
   timeline.end()
 }
 

@@ -52,7 +52,7 @@ const tell = (message: WorkerMessage): Promise<void> =>
 async function work(order: WorkerOrder): Promise<void> {
   const here = dirname(fileURLToPath(import.meta.url))
   await using host = await createHost({
-    plugins: [localBackend({ root: join(order.dataDir, 'sandboxes') })],
+    plugins: [localBackend({ root: join(order.dataDir, 'local') })],
     defaultBackend: order.backend,
     baseDir: here,
     dataDir: order.dataDir,

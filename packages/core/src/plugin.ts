@@ -3,6 +3,7 @@ export { SandboxError, isSandboxError } from './errors/sandbox-error.js'
 export type { SandboxErrorJson, SandboxErrorOptions } from './errors/sandbox-error.js'
 export type { JsonValue, SandboxErrorCode, SandboxErrorDetails } from './errors/error-details.js'
 export { SANDBOX_ERROR_CODES } from './errors/error-details.js'
+export { assertRequirements, unmetRequirements } from './acquire/check-requirements.js'
 export { assertNotAborted } from './errors/assert-not-aborted.js'
 export { failpoint } from './failpoint.js'
 

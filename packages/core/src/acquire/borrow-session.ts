@@ -7,6 +7,7 @@ import { assertAllowed } from '../session/session-status.js'
 import { liveSessionOf, SessionHandle } from '../session/session-handle.js'
 import type { LiveSession } from '../session/live-session.js'
 import { materialize } from '../workspace/materialize.js'
+import { resolveSecret } from '../workspace/environment.js'
 import type { HostContext } from './host-context.js'
 import { engineOf } from './save-workspace.js'
 import { slotHash } from './slot-key.js'
@@ -61,7 +62,7 @@ async function addEntries(
     manifest,
     select: 'missing',
     hostAccess: context.hostAccess,
-    secrets: context.secrets,
+    secrets: (ref) => resolveSecret(ref, context.secrets, context.redactor),
     emit: live.emit,
     ...(signal === undefined ? {} : { signal }),
   })

@@ -40,7 +40,7 @@ export async function openSandbox(
     else await sandbox[Symbol.asyncDispose]()
     throw error
   }
-  return { sandbox, client, created: found === null }
+  return { sandbox, client, created: found === null, mounts: request.plan.mounts }
 }
 
 export function clientOf(context: HostContext, backend: string): SandboxClient {
@@ -84,6 +84,11 @@ async function reattach(
   const { record } = claim.keeper
   if (record.sandboxState === null) return null
   const state = parseSandboxState(at.client, record)
+  if (!at.client.features.reattach) {
+    // Nobody can use it again, so it goes; what it held is in the snapshot.
+    await at.client.delete(state, signalOf(at.request))
+    return null
+  }
   try {
     return await at.client.resume(state, createRequest(context, claim, at.request), signalOf(at.request))
   } catch (error) {

@@ -137,6 +137,7 @@ function liveSession(
     backendId: from.decided.backend,
     sandbox: from.opened.sandbox,
     manifest: from.decided.manifest,
+    mounts: from.opened.mounts.map(({ target, readOnly }) => ({ path: target, readOnly })),
     clock: context.clock,
     assertHeld: keeper.assertHeld,
     lost: keeper.lost,

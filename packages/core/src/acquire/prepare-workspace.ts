@@ -6,6 +6,7 @@ import type { Manifest } from '../manifest/manifest.js'
 import { mountPaths } from '../manifest/manifest-paths.js'
 import { emptyWorkspace } from '../workspace/empty-workspace.js'
 import { materialize } from '../workspace/materialize.js'
+import { resolveSecret } from '../workspace/environment.js'
 import { applyProjections } from '../workspace/projection.js'
 import type { Claim } from './turn.js'
 import type { HostContext } from './host-context.js'
@@ -101,7 +102,7 @@ function workspaceRequest(
     sandbox: request.sandbox,
     manifest: request.manifest,
     hostAccess: context.hostAccess,
-    secrets: context.secrets,
+    secrets: (ref) => resolveSecret(ref, context.secrets, context.redactor),
     emit: (event) => context.emit(claim.keeper.record.sessionId, event),
     ...(request.signal === undefined ? {} : { signal: request.signal }),
   }

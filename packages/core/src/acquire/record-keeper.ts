@@ -33,9 +33,8 @@ export class RecordKeeper {
     this.#record = claimed.record
     this.#version = claimed.version
     this.lost = this.#lost.signal
-    const onLeaseLost = (): void => this.#lost.abort()
-    if (lease.lost.aborted) onLeaseLost()
-    else lease.lost.addEventListener('abort', onLeaseLost, { once: true })
+    if (lease.lost.aborted) this.#onLeaseLost()
+    else lease.lost.addEventListener('abort', this.#onLeaseLost, { once: true })
   }
 
   /** Writes the first record of a turn over `version` (null = there is none). Throws `busy` when somebody else was faster. */
@@ -61,6 +60,13 @@ export class RecordKeeper {
         },
       )
     }
+  }
+
+  readonly #onLeaseLost = (): void => this.#lost.abort()
+
+  /** The lease is about to be given back: its end is no loss from now on. */
+  retire(): void {
+    this.#lease.lost.removeEventListener('abort', this.#onLeaseLost)
   }
 
   get record(): SessionRecord {

@@ -44,6 +44,7 @@ export async function releaseSession(
   context.heartbeat.remove(claim.keeper)
   await steps.run('lease', async () => {
     await turn.opened.sandbox[Symbol.asyncDispose]()
+    claim.keeper.retire()
     await claim.lease.release()
   })
   live.moveTo(steps.failures.length === 0 ? 'stopped' : 'failed')

@@ -51,9 +51,7 @@ export class CrashPlace {
     return JSON.parse((await endOf(startDriver({ do: 'look', folder: this.folder }))).output) as Seen
   }
 
-  async reap(
-    unsaved: 'save' | 'keep' | 'discard',
-  ): Promise<{
+  async reap(unsaved: 'save' | 'keep' | 'discard'): Promise<{
     readonly removed: readonly unknown[]
     readonly kept: readonly unknown[]
     readonly failures: readonly string[]

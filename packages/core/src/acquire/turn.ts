@@ -1,5 +1,5 @@
 import type { AcquireRequest } from '../contracts/host.js'
-import type { SandboxClient } from '../contracts/client.js'
+import type { MountPlan, SandboxClient } from '../contracts/client.js'
 import type { Lease } from '../contracts/guard.js'
 import type { Sandbox } from '../contracts/sandbox.js'
 import type { LiveSession } from '../session/live-session.js'
@@ -22,6 +22,8 @@ export interface Claim {
 export interface OpenedSandbox {
   readonly sandbox: Sandbox
   readonly client: SandboxClient
+  /** Those that it has. */
+  readonly mounts: readonly MountPlan[]
   /** Made in this turn: nothing is lost when it is removed again. */
   readonly created: boolean
 }

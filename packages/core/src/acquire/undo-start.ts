@@ -23,6 +23,7 @@ export async function undoStart(context: HostContext, claim: Claim, request: Und
   if (opened !== undefined) await attempt(async () => opened.sandbox[Symbol.asyncDispose]())
   if (removable) await attempt(() => opened.client.delete(opened.sandbox.state))
   if (!lost) await attempt(() => giveBack(context, claim, removable && failures.length === 0))
+  claim.keeper.retire()
   await claim.lease.release()
   if (failures.length === 0) return error
   return new AggregateError(

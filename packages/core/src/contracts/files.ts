@@ -130,7 +130,10 @@ export interface SandboxFiles {
    */
   tree(root: string, options?: TreeOptions): AsyncIterable<TreeEntry>
   /** Many files in one stream, in the order asked for. A path that is no longer there is left out. */
-  readMany(paths: AsyncIterable<string> | Iterable<string>, options?: { readonly signal?: AbortSignal }): AsyncIterable<FileRead>
+  readMany(
+    paths: AsyncIterable<string> | Iterable<string>,
+    options?: { readonly signal?: AbortSignal },
+  ): AsyncIterable<FileRead>
   /**
    * Many entries in one stream beneath the existing directory `into`. What is in the way of a file or link is replaced;
    * directories are kept and take the given mode. Not atomic as a whole: for a staging folder, or a fresh workspace.

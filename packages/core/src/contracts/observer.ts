@@ -35,9 +35,20 @@ export type SandboxEvent = EventHeader &
     | { readonly type: 'session.status'; readonly from: string; readonly to: string }
     | { readonly type: 'isolation.weak'; readonly backend: string; readonly reason: string }
     | { readonly type: 'lease.lost'; readonly slot: string }
-    | { readonly type: 'entry.applied'; readonly path: string; readonly kind: string; readonly done: number; readonly of: number }
+    | {
+        readonly type: 'entry.applied'
+        readonly path: string
+        readonly kind: string
+        readonly done: number
+        readonly of: number
+      }
     | { readonly type: 'entry.skipped'; readonly path: string; readonly kind: string; readonly reason: string }
-    | { readonly type: 'projection.applied'; readonly written: number; readonly removed: number; readonly unchanged: number }
+    | {
+        readonly type: 'projection.applied'
+        readonly written: number
+        readonly removed: number
+        readonly unchanged: number
+      }
     | { readonly type: 'exec.started'; readonly processId: string; readonly background: boolean }
     | {
         readonly type: 'exec.ended'
@@ -53,10 +64,21 @@ export type SandboxEvent = EventHeader &
         readonly files: number
         readonly bytes: number
       }
-    | { readonly type: 'snapshot.taken'; readonly snapshot: string; readonly files: number; readonly bytes: number; readonly durationMs: number }
+    | {
+        readonly type: 'snapshot.taken'
+        readonly snapshot: string
+        readonly files: number
+        readonly bytes: number
+        readonly durationMs: number
+      }
     | { readonly type: 'snapshot.restored'; readonly snapshot: string; readonly durationMs: number }
     | { readonly type: 'snapshot.skipped_path'; readonly path: string; readonly reason: string }
-    | { readonly type: 'release.step'; readonly step: ReleaseStep; readonly durationMs: number; readonly error: SandboxErrorJson | null }
+    | {
+        readonly type: 'release.step'
+        readonly step: ReleaseStep
+        readonly durationMs: number
+        readonly error: SandboxErrorJson | null
+      }
     | { readonly type: 'release.unsaved'; readonly slot: string; readonly reason: string }
     | { readonly type: 'scope.missing_key'; readonly scope: string; readonly policy: string }
     | { readonly type: 'reap.removed'; readonly backend: string; readonly sandbox: string; readonly reason: string }

@@ -1,5 +1,6 @@
 /** Signals a process can be sent. The POSIX names. */
-export type Signal = 'SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGKILL' | 'SIGUSR1' | 'SIGUSR2' | 'SIGTERM' | 'SIGCONT' | 'SIGSTOP' | 'SIGWINCH'
+export type Signal =
+  'SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGKILL' | 'SIGUSR1' | 'SIGUSR2' | 'SIGTERM' | 'SIGCONT' | 'SIGSTOP' | 'SIGWINCH'
 
 export interface TerminalSize {
   readonly cols: number

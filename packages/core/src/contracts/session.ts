@@ -151,7 +151,10 @@ export interface SessionFiles {
   read(path: string, options?: ReadFileOptions): Promise<Uint8Array>
   /** As UTF-8, with replacement characters for what is not. */
   readText(path: string, options?: ReadFileOptions): Promise<string>
-  readStream(path: string, options?: { readonly offset?: number; readonly length?: number }): Promise<ReadableStream<Uint8Array>>
+  readStream(
+    path: string,
+    options?: { readonly offset?: number; readonly length?: number },
+  ): Promise<ReadableStream<Uint8Array>>
   /** Replaces a file as a whole; missing parents are made. A string is written as UTF-8. */
   write(path: string, data: string | ByteSource, options?: WriteOptions): Promise<void>
   append(path: string, data: string | Uint8Array): Promise<void>

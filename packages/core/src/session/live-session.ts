@@ -15,7 +15,7 @@ import type {
 import type { SnapshotRef } from '../contracts/snapshot.js'
 import { SandboxError } from '../errors/sandbox-error.js'
 import { renderManifest } from '../manifest/render-manifest.js'
-import { mountPlans, snapshotExcludes } from '../manifest/manifest-paths.js'
+import { snapshotExcludes } from '../manifest/manifest-paths.js'
 import type { Manifest } from '../manifest/manifest.js'
 import { parseWorkspacePath } from '../path/workspace-path.js'
 import type { PathScope } from '../path/workspace-path.js'
@@ -34,6 +34,8 @@ export interface LiveSessionParts {
   readonly backendId: string
   readonly sandbox: Sandbox
   readonly manifest: Manifest
+  /** Those that the sandbox really has. */
+  readonly mounts: PathScope['mounts']
   readonly clock: Clock
   /** Throws `lease_lost` when the slot is no longer ours. */
   readonly assertHeld: () => void
@@ -81,7 +83,7 @@ export class LiveSession {
     this.#assertHeld = parts.assertHeld
     this.scope = {
       workspaceRoot: parts.sandbox.paths.workspace,
-      mounts: mountsOf(parts.manifest, parts.sandbox.paths.workspace),
+      mounts: parts.mounts,
     }
   }
 
@@ -234,8 +236,4 @@ function commandOptions(options: ExecOptions): SpawnOptions {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(signal === undefined ? {} : { signal }),
   }
-}
-
-function mountsOf(manifest: Manifest, workspaceRoot: string): PathScope['mounts'] {
-  return mountPlans(manifest, workspaceRoot).map(({ target, readOnly }) => ({ path: target, readOnly }))
 }
