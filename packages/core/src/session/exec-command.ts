@@ -1,7 +1,7 @@
-import type { ByteSource } from '../contracts/files.js'
 import type { SandboxProcess } from '../contracts/process.js'
 import type { ExecOptions, ExecResult } from '../contracts/session.js'
 import { SandboxError } from '../errors/sandbox-error.js'
+import { feedStdin } from './feed-stdin.js'
 import { OutputCollector } from './output-collector.js'
 
 const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024
@@ -19,15 +19,16 @@ export async function execCommand(request: ExecCommandRequest): Promise<ExecResu
   assertCount(maxBytes)
   const startedMs = nowMs()
   const process = await request.spawn(options.stdin === undefined ? 'closed' : 'pipe')
+  const feed = options.stdin === undefined ? undefined : feedStdin(process.stdin, options.stdin)
   const stdout = new OutputCollector(maxBytes)
   const stderr = new OutputCollector(maxBytes)
   try {
-    const [exit] = await Promise.all([
+    const ended = Promise.all([
       process.wait(),
       drain(process.stdout, stdout, onText(options, 'stdout')),
       drain(process.stderr, stderr, onText(options, 'stderr')),
-      options.stdin === undefined ? undefined : feed(process.stdin, options.stdin),
     ])
+    const [exit] = await (feed === undefined ? ended : Promise.race([ended, feed.failed]))
     return {
       ...exit,
       stdout: stdout.text(),
@@ -40,6 +41,7 @@ export async function execCommand(request: ExecCommandRequest): Promise<ExecResu
       durationMs: nowMs() - startedMs,
     }
   } finally {
+    feed?.stop()
     await process[Symbol.asyncDispose]()
   }
 }
@@ -50,7 +52,7 @@ type TextListener = (chunk: Uint8Array | undefined) => void
 function onText(options: ExecOptions, stream: 'stdout' | 'stderr'): TextListener | undefined {
   const { onOutput } = options
   if (onOutput === undefined) return undefined
-  const decoder = new TextDecoder()
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   return (chunk) => {
     const text = chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })
     if (text !== '') onOutput({ stream, text })
@@ -73,29 +75,6 @@ async function drain(
     listener?.(undefined)
   } finally {
     reader.releaseLock()
-  }
-}
-
-/** A command may end, or close its stdin, before it has read everything: that is no failure of ours. */
-async function feed(stdin: WritableStream<Uint8Array>, data: string | ByteSource): Promise<void> {
-  const writer = stdin.getWriter()
-  const chunks =
-    typeof data === 'string' ? [new TextEncoder().encode(data)] : data instanceof Uint8Array ? [data] : data
-  let reading = true
-  try {
-    for await (const chunk of chunks) {
-      reading = false
-      await writer.ready
-      await writer.write(chunk)
-      reading = true
-    }
-    reading = false
-    await writer.close()
-  } catch (error) {
-    if (reading) {
-      await writer.abort(error).catch(() => undefined)
-      throw error
-    }
   }
 }
 

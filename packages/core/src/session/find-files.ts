@@ -1,57 +1,90 @@
-import type { SandboxFiles, TreeEntry } from '../contracts/files.js'
-import { compileIgnoreRules } from '../match/ignore-rules.js'
-
-const MAX_IGNORE_BYTES = 1024 * 1024
+import type { FileType, SandboxFiles, TreeEntry } from '../contracts/files.js'
+import { GitignoreTree } from './gitignore-tree.js'
+import type { IgnoreTest } from './gitignore-tree.js'
 
 export interface FindFilesRequest {
   readonly files: SandboxFiles
   /** Absolute sandbox path of the directory to look beneath. */
   readonly root: string
+  /** .gitignore files count from here down, when `root` lies in it; else from `root` down. */
+  readonly workspaceRoot: string
+  /** Absolute paths. Those beneath `root` are looked into, which `SandboxFiles.tree` does not do. */
+  readonly mounts: readonly string[]
   readonly includeIgnored: boolean
   /** Absolute paths that are never shown. */
   readonly hidden: readonly string[]
   readonly signal?: AbortSignal
 }
 
-type IgnoreRules = (path: string, isDirectory: boolean) => boolean
-
 /**
- * All files beneath a directory, in order, relative to it. Unless asked for, `.git` and what .gitignore files in the tree
- * name are left out; what the top one names is not even walked.
+ * All files beneath a directory, relative to it, each directory's in byte order of their names. Unless asked for, `.git`
+ * and what .gitignore files name are left out; directories that they name are not even walked.
  */
 export async function findFiles(request: FindFilesRequest): Promise<readonly TreeEntry[]> {
-  const { files, root, hidden, includeIgnored, signal } = request
-  const top = includeIgnored ? () => false : await rulesAt(files, `${root}/.gitignore`)
-  const found: TreeEntry[] = []
-  const nested: string[] = []
-  const exclude = (path: string, type: string): boolean =>
-    hidden.includes(`${root}/${path}`) ||
-    (!includeIgnored && (path === '.git' || path.endsWith('/.git') || top(path, type === 'directory')))
-  for await (const entry of files.tree(root, { exclude, ...(signal === undefined ? {} : { signal }) })) {
-    if (entry.type !== 'file') continue
-    if (!includeIgnored && entry.path.endsWith('/.gitignore')) nested.push(entry.path.slice(0, -'/.gitignore'.length))
-    found.push(entry)
+  const { files, root, workspaceRoot, includeIgnored } = request
+  if (includeIgnored) return walk(request, () => false)
+  const base = root.startsWith(`${workspaceRoot}/`) ? workspaceRoot : root
+  const above = root === base ? '' : root.slice(base.length + 1)
+  const below = (path: string): string => (above === '' ? path : `${above}/${path}`)
+  const rules = new GitignoreTree(files, base)
+  const ignores = await rulesAbove(rules, above)
+  for (let test = ignores; ;) {
+    const found = await walk(request, (path, type) => isGit(path) || (type === 'directory' && test(below(path), true)))
+    let takenBack = false
+    for (const { path } of found) {
+      const folder = folderOfIgnoreFile(path)
+      if (folder === undefined || rules.knows(below(folder))) continue
+      takenBack = (await rules.read(below(folder))) || takenBack
+    }
+    test = rules.test()
+    // What a file further down takes back may be a directory that was passed by.
+    if (!takenBack) return found.filter(({ path }) => !test(below(path), false))
   }
-  if (nested.length === 0) return found
-  const rules = await Promise.all(
-    nested.map(async (folder) => [folder, await rulesAt(files, `${root}/${folder}/.gitignore`)] as const),
-  )
-  return found.filter(
-    ({ path }) =>
-      !rules.some(
-        ([folder, ignores]) => path.startsWith(`${folder}/`) && ignores(path.slice(folder.length + 1), false),
-      ),
-  )
 }
 
-/** Patterns that cannot be used hide nothing: a broken .gitignore must not break a search. */
-async function rulesAt(files: SandboxFiles, path: string): Promise<IgnoreRules> {
-  const stat = await files.stat(path)
-  if (stat === undefined || stat.type !== 'file' || stat.sizeBytes > MAX_IGNORE_BYTES) return () => false
-  const text = await new Response(await files.read(path)).text()
-  try {
-    return compileIgnoreRules(text.split(/\r?\n/).filter((line) => !line.includes('\0')))
-  } catch {
-    return () => false
+/** What is said on the way from the base to `folder`. A folder that is itself ignored was asked for all the same. */
+async function rulesAbove(rules: GitignoreTree, folder: string): Promise<IgnoreTest> {
+  const names = folder === '' ? [] : folder.split('/')
+  const folders = names.map((_, index) => names.slice(0, index).join('/'))
+  for (const each of [...folders, folder]) await rules.read(each)
+  if (folder !== '' && rules.test()(folder, true)) rules.forget(folders)
+  return rules.test()
+}
+
+async function walk(
+  request: FindFilesRequest,
+  exclude: (path: string, type: FileType) => boolean,
+  at: string = '',
+): Promise<TreeEntry[]> {
+  const { files, root, mounts, hidden, signal } = request
+  const prefix = at === '' ? '' : `${at}/`
+  const start = at === '' ? root : `${root}/${at}`
+  const mountsBelow = mounts.filter((mount) => mount.startsWith(`${start}/`))
+  const found: TreeEntry[] = []
+  const tree = files.tree(start, {
+    exclude: (path, type) => {
+      const absolute = `${start}/${path}`
+      if (hidden.includes(absolute) || mountsBelow.some((mount) => absolute.startsWith(`${mount}/`))) return true
+      return exclude(prefix + path, type)
+    },
+    ...(signal === undefined ? {} : { signal }),
+  })
+  for await (const entry of tree) {
+    const path = prefix + entry.path
+    if (entry.type === 'file') found.push({ ...entry, path })
+    else if (entry.type === 'directory' && mountsBelow.includes(`${start}/${entry.path}`)) {
+      found.push(...(await walk(request, exclude, path)))
+    }
   }
+  return found
+}
+
+function isGit(path: string): boolean {
+  return path === '.git' || path.endsWith('/.git')
+}
+
+/** `''` for the one at the top. */
+function folderOfIgnoreFile(path: string): string | undefined {
+  if (path === '.gitignore') return ''
+  return path.endsWith('/.gitignore') ? path.slice(0, -'/.gitignore'.length) : undefined
 }

@@ -1,14 +1,19 @@
 import type { SandboxFiles, TreeEntry } from '../contracts/files.js'
 import type { GrepMatch, GrepOptions, GrepResult } from '../contracts/session.js'
+import { SandboxError } from '../errors/sandbox-error.js'
 import { compileGlob } from '../match/glob-pattern.js'
-import { createLineMatcher } from './match-lines.js'
+import { createLineMatcher, linesOf } from './match-lines.js'
 import type { LineMatcher } from './match-lines.js'
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024
 const MAX_LINE_CHARACTERS = 500
+/** Shown before a match that lies further to the right than a line is shown. */
+const LEAD_CHARACTERS = 100
 const BINARY_PROBE_BYTES = 8 * 1024
 const DEFAULT_TIMEOUT_MS = 10_000
 const DEFAULT_LIMIT = 1_000
+/** Of setTimeout. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 export interface GrepFilesRequest {
   readonly files: SandboxFiles
@@ -23,69 +28,115 @@ export interface GrepFilesRequest {
 
 /** Searches files one after another until there are enough matches. */
 export async function grepFiles(request: GrepFilesRequest): Promise<GrepResult> {
-  const { candidates, options, pattern, root, files, show } = request
-  const matchesGlob = options.glob === undefined ? () => true : compileGlob(options.glob)
-  const wanted = candidates.filter(({ path, sizeBytes }) => matchesGlob(path) && sizeBytes <= MAX_FILE_BYTES)
-  const limit = options.limit ?? DEFAULT_LIMIT
+  const { options, pattern } = request
+  const bound = boundOf(options)
+  try {
+    const matcher = createLineMatcher({
+      pattern,
+      literal: options.literal ?? false,
+      ignoreCase: options.ignoreCase ?? false,
+      signal: bound.signal,
+    })
+    try {
+      return await search(request, matcher, bound.signal)
+    } finally {
+      await matcher[Symbol.asyncDispose]()
+    }
+  } catch (error) {
+    throw bound.signal.aborted ? bound.signal.reason : error
+  } finally {
+    bound.clear()
+  }
+}
+
+async function search(request: GrepFilesRequest, matcher: LineMatcher, signal: AbortSignal): Promise<GrepResult> {
+  const { candidates, options, root, files, show } = request
+  const { limit = DEFAULT_LIMIT, context = 0, glob } = options
+  const isWanted = glob === undefined ? () => true : compileGlob(glob)
+  const wanted = candidates.filter(({ path }) => isWanted(path))
+  const small = wanted.filter(({ sizeBytes }) => sizeBytes <= MAX_FILE_BYTES).map(({ path }) => `${root}/${path}`)
   const matches: GrepMatch[] = []
   let filesSearched = 0
-  let filesSkipped = candidates.filter(({ path, sizeBytes }) => matchesGlob(path) && sizeBytes > MAX_FILE_BYTES).length
-  let truncated = false
-  const matcher = createLineMatcher({
-    pattern,
-    literal: options.literal ?? false,
-    ignoreCase: options.ignoreCase ?? false,
-    timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-  })
-  try {
-    const paths = wanted.map(({ path }) => `${root}/${path}`)
-    for await (const { path, content } of files.readMany(
-      paths,
-      options.signal === undefined ? {} : { signal: options.signal },
-    )) {
-      const bytes = new Uint8Array(await new Response(content).arrayBuffer())
-      if (bytes.subarray(0, BINARY_PROBE_BYTES).includes(0)) {
-        filesSkipped++
-        continue
-      }
-      filesSearched++
-      // One more than wanted tells whether there are more.
-      const found = await matchesIn(bytes, matcher, {
-        limit: limit - matches.length + 1,
-        context: options.context ?? 0,
-      })
-      const shown = show(path.slice(root.length + 1))
-      matches.push(...found.map((match) => ({ path: shown, ...match })))
-      if (matches.length > limit) {
-        truncated = true
-        matches.length = limit
-        break
-      }
+  let filesSkipped = wanted.length - small.length
+  for await (const { path, content } of files.readMany(small, { signal })) {
+    const text = await readText(content)
+    if (text === undefined) {
+      filesSkipped++
+      continue
     }
-  } finally {
-    await matcher[Symbol.asyncDispose]()
+    filesSearched++
+    const shown = show(path.slice(root.length + 1))
+    // One more than wanted tells whether there are more.
+    const found = await matchesIn(text, matcher, { limit: limit - matches.length + 1, context })
+    matches.push(...found.map((match) => ({ path: shown, ...match })))
+    if (matches.length > limit)
+      return { matches: matches.slice(0, limit), truncated: true, filesSearched, filesSkipped }
   }
-  return { matches, truncated, filesSearched, filesSkipped }
+  return { matches, truncated: false, filesSearched, filesSkipped }
+}
+
+/** Undefined for what is binary, or has grown too large meanwhile. */
+async function readText(content: ReadableStream<Uint8Array>): Promise<string | undefined> {
+  const chunks: Uint8Array[] = []
+  let sizeBytes = 0
+  for await (const chunk of content) {
+    const probe = chunk.subarray(0, Math.max(0, BINARY_PROBE_BYTES - sizeBytes))
+    sizeBytes += chunk.length
+    if (probe.includes(0) || sizeBytes > MAX_FILE_BYTES) return undefined
+    chunks.push(chunk)
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks))
 }
 
 async function matchesIn(
-  bytes: Uint8Array,
+  text: string,
   matcher: LineMatcher,
-  options: { readonly limit: number; readonly context: number },
+  { limit, context }: { readonly limit: number; readonly context: number },
 ): Promise<readonly Omit<GrepMatch, 'path'>[]> {
-  const lines = new TextDecoder().decode(bytes).split(/\r?\n/)
-  if (lines.at(-1) === '') lines.pop()
-  const { limit, context } = options
-  const around = (from: number, to: number): string[] => lines.slice(Math.max(from, 0), Math.max(to, 0)).map(cut)
-  return (await matcher.match(lines, limit)).map((index) => ({
-    line: index + 1,
-    text: cut(lines[index] ?? ''),
-    before: around(index - context, index),
-    after: around(index + 1, index + 1 + context),
+  const found = await matcher.match(text, limit)
+  if (found.length === 0) return []
+  const lines = linesOf(text)
+  const around = (from: number, to: number): string[] =>
+    lines.slice(Math.max(from, 0), to).map((line) => cutLine(line, 0))
+  return found.map(({ line, column }) => ({
+    line: line + 1,
+    text: cutLine(lines[line] ?? '', column),
+    before: around(line - context, line),
+    after: around(line + 1, line + 1 + context),
   }))
 }
 
-function cut(line: string): string {
-  return line.length <= MAX_LINE_CHARACTERS ? line : `${line.slice(0, MAX_LINE_CHARACTERS - 1)}…`
+/** At most so many characters of a line, with the column among them. */
+function cutLine(line: string, column: number): string {
+  if (line.length <= MAX_LINE_CHARACTERS) return line
+  const start = column < MAX_LINE_CHARACTERS - LEAD_CHARACTERS ? 0 : column - LEAD_CHARACTERS
+  const lead = start === 0 ? '' : '…'
+  const end = start + MAX_LINE_CHARACTERS - 2
+  // Half of a pair of surrogates is no character.
+  const shown = line.slice(start, end).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '')
+  return `${lead}${shown}${end < line.length ? '…' : ''}`
+}
+
+/** Fires when the caller gives up, or the time is over; the reason is the error to throw. */
+function boundOf(options: GrepOptions): { readonly signal: AbortSignal; clear(): void } {
+  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const controller = new AbortController()
+  const onAbort = (): void =>
+    controller.abort(new SandboxError('aborted', 'grep was aborted by its signal', {}, { cause: signal?.reason }))
+  const timer = setTimeout(
+    () => {
+      const message = `grep took longer than ${timeoutMs} ms; make the pattern simpler, narrow it with glob or cwd, or raise timeoutMs`
+      controller.abort(new SandboxError('timeout', message, { timeoutMs }, { retryable: false }))
+    },
+    Math.min(timeoutMs, MAX_TIMER_MS),
+  )
+  if (signal?.aborted === true) onAbort()
+  else signal?.addEventListener('abort', onAbort)
+  return {
+    signal: controller.signal,
+    clear: () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    },
+  }
 }

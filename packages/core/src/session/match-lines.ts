@@ -1,45 +1,82 @@
 import { Worker } from 'node:worker_threads'
 import { SandboxError } from '../errors/sandbox-error.js'
 
-/** Tells which lines of a text match: indices from 0, at most `limit` of them. Disposal ends what it holds. */
+/** Where a line of a text matches. Both from 0. */
+export interface LineMatch {
+  readonly line: number
+  readonly column: number
+}
+
+/** Tells which lines of a text match, at most `limit` of them. Disposal ends what it holds. */
 export interface LineMatcher extends AsyncDisposable {
-  match(lines: readonly string[], limit: number): Promise<readonly number[]>
+  /** One call at a time. Rejects with the reason of the signal when that fires. */
+  match(text: string, limit: number): Promise<readonly LineMatch[]>
 }
 
 export interface LineMatcherOptions {
   readonly pattern: string
   readonly literal: boolean
   readonly ignoreCase: boolean
-  /** For all calls together. */
-  readonly timeoutMs: number
-  readonly signal?: AbortSignal
+  readonly signal: AbortSignal
+}
+
+const LINE_END = /\r?\n/
+
+/** The lines that matches count by. A line end at the end of the text begins no line. */
+export function linesOf(text: string): readonly string[] {
+  const lines = text.split(LINE_END)
+  if (lines.at(-1) === '') lines.pop()
+  return lines
 }
 
 /** A matcher for one search. Throws `invalid_argument` for a pattern that is no regular expression. */
 export function createLineMatcher(options: LineMatcherOptions): LineMatcher {
   const { pattern, literal, ignoreCase } = options
   if (pattern === '') throw unusable('the pattern is empty')
-  if (literal) return literalMatcher(pattern, ignoreCase)
-  const flags = ignoreCase ? 'iu' : 'u'
-  try {
-    new RegExp(pattern, flags)
-    return regularMatcher(pattern, flags, options)
-  } catch (error) {
-    throw unusable(error instanceof Error ? error.message : String(error))
-  }
+  // A thread takes longer to start than most texts to search.
+  const plain = literal || (!ignoreCase && /^[\w\s/"'<>=,;:@#%&!~`-]+$/.test(pattern))
+  return plain
+    ? new LiteralMatcher(pattern, ignoreCase, options.signal)
+    : new ExpressionMatcher(compiled(options), options)
 }
 
-function literalMatcher(pattern: string, ignoreCase: boolean): LineMatcher {
-  const fold = (text: string): string => (ignoreCase ? text.toLowerCase() : text)
-  const wanted = fold(pattern)
-  return {
-    match: (lines, limit) => {
-      const found: number[] = []
-      for (let i = 0; i < lines.length && found.length < limit; i++)
-        if (fold(lines[i] ?? '').includes(wanted)) found.push(i)
-      return Promise.resolve(found)
-    },
-    [Symbol.asyncDispose]: () => Promise.resolve(),
+class LiteralMatcher implements LineMatcher {
+  readonly #fold: (text: string) => string
+  readonly #wanted: string
+  readonly #signal: AbortSignal
+
+  constructor(pattern: string, ignoreCase: boolean, signal: AbortSignal) {
+    this.#fold = ignoreCase ? (text) => text.toLowerCase() : (text) => text
+    this.#wanted = this.#fold(pattern)
+    this.#signal = signal
+  }
+
+  async match(text: string, limit: number): Promise<readonly LineMatch[]> {
+    this.#signal.throwIfAborted()
+    if (!this.#fold(text).includes(this.#wanted)) return []
+    const found: LineMatch[] = []
+    for (const [line, content] of linesOf(text).entries()) {
+      if (found.length >= limit) break
+      const column = this.#fold(content).indexOf(this.#wanted)
+      if (column !== -1) found.push({ line, column })
+    }
+    return found
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+/** Models escape more than a regular expression with `u` admits: then it is taken without. */
+function compiled({ pattern, ignoreCase }: LineMatcherOptions): RegExp {
+  const flags = ignoreCase ? 'i' : ''
+  try {
+    return new RegExp(pattern, `u${flags}`)
+  } catch {
+    try {
+      return new RegExp(pattern, flags)
+    } catch (error) {
+      throw unusable(error instanceof Error ? error.message : String(error))
+    }
   }
 }
 
@@ -47,42 +84,64 @@ function literalMatcher(pattern: string, ignoreCase: boolean): LineMatcher {
 // no file that a bundler would have to find.
 const PROGRAM = `
   const { parentPort, workerData } = require('node:worker_threads')
-  const expression = new RegExp(workerData.pattern, workerData.flags)
-  parentPort.on('message', ({ lines, limit }) => {
+  const { expression, lineEnd } = workerData
+  parentPort.on('message', ({ text, limit }) => {
     const found = []
-    for (let i = 0; i < lines.length && found.length < limit; i++) if (expression.test(lines[i])) found.push(i)
+    const lines = text.split(lineEnd)
+    if (lines.at(-1) === '') lines.pop()
+    for (let line = 0; line < lines.length && found.length < limit; line++) {
+      const match = expression.exec(lines[line])
+      if (match !== null) found.push({ line, column: match.index })
+    }
     parentPort.postMessage(found)
   })
 `
+const MAX_HEAP_MIB = 512
 
 /** A pattern can take longer than the universe has time: the thread that tries it is ended when its time is over. */
-function regularMatcher(pattern: string, flags: string, options: LineMatcherOptions): LineMatcher {
-  const { timeoutMs, signal } = options
-  const worker = new Worker(PROGRAM, { eval: true, workerData: { pattern, flags }, env: {}, execArgv: [] })
-  worker.unref()
-  let fail: (error: unknown) => void = () => undefined
-  const ended = new Promise<never>((_, reject) => (fail = reject))
-  ended.catch(() => undefined)
-  const timer = setTimeout(() => {
-    const message = `grep: the pattern took longer than ${timeoutMs} ms; make it simpler, or search for plain text with literal`
-    fail(new SandboxError('timeout', message, { timeoutMs }, { retryable: false }))
-  }, timeoutMs)
-  const onAbort = (): void =>
-    fail(new SandboxError('aborted', 'grep was aborted by its signal', {}, { cause: signal?.reason }))
-  signal?.addEventListener('abort', onAbort, { once: true })
-  worker.on('error', fail)
-  return {
-    match: (lines, limit) => {
-      const answer = new Promise<readonly number[]>((resolve) => worker.once('message', resolve))
-      worker.postMessage({ lines, limit })
-      return Promise.race([answer, ended])
-    },
-    [Symbol.asyncDispose]: async () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', onAbort)
-      await worker.terminate()
-    },
+class ExpressionMatcher implements LineMatcher {
+  readonly #worker: Worker
+  readonly #signal: AbortSignal
+  #answer: { resolve: (found: readonly LineMatch[]) => void; reject: (error: unknown) => void } | undefined
+
+  constructor(expression: RegExp, { signal }: LineMatcherOptions) {
+    this.#signal = signal
+    this.#worker = new Worker(PROGRAM, {
+      eval: true,
+      workerData: { expression, lineEnd: LINE_END },
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+    })
+    this.#worker.unref()
+    this.#worker.on('message', (found: readonly LineMatch[]) => this.#answer?.resolve(found))
+    this.#worker.on('error', (error) => this.#answer?.reject(outOfMemory(error)))
+    signal.addEventListener('abort', this.#onAbort)
   }
+
+  match(text: string, limit: number): Promise<readonly LineMatch[]> {
+    return new Promise((resolve, reject) => {
+      this.#answer = { resolve, reject }
+      if (this.#signal.aborted) this.#onAbort()
+      else this.#worker.postMessage({ text, limit })
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    await this.#worker.terminate()
+  }
+
+  readonly #onAbort = (): void => this.#answer?.reject(this.#signal.reason)
+}
+
+function outOfMemory(cause: Error): SandboxError<'quota_exceeded'> {
+  return new SandboxError(
+    'quota_exceeded',
+    `grep: the pattern needs more than ${MAX_HEAP_MIB} MiB of memory; make it simpler`,
+    { quota: 'grep memory', limit: MAX_HEAP_MIB * 1024 * 1024 },
+    { cause },
+  )
 }
 
 function unusable(reason: string): SandboxError<'invalid_argument'> {

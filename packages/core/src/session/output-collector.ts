@@ -1,18 +1,15 @@
 /**
- * Keeps the beginning and the end of a stream of bytes, and counts all of them. Holds at most `maxBytes` and one chunk.
+ * Keeps the beginning and the end of a stream of bytes, and counts all of them. Holds at most `maxBytes`, in memory of its
+ * own: the chunks it was given are free again.
  */
 export class OutputCollector {
-  readonly #headBytes: number
-  readonly #tailBytes: number
-  readonly #head: Uint8Array[] = []
-  #headSize = 0
-  #tail: Uint8Array[] = []
-  #tailSize = 0
+  readonly #head: HeadBytes
+  readonly #tail: TailBytes
   #totalBytes = 0
 
   constructor(maxBytes: number) {
-    this.#headBytes = Math.ceil(maxBytes / 2)
-    this.#tailBytes = Math.floor(maxBytes / 2)
+    this.#head = new HeadBytes(Math.ceil(maxBytes / 2))
+    this.#tail = new TailBytes(Math.floor(maxBytes / 2))
   }
 
   get totalBytes(): number {
@@ -20,64 +17,114 @@ export class OutputCollector {
   }
 
   get truncated(): boolean {
-    return this.#totalBytes > this.#headBytes + this.#tailBytes
+    return this.#totalBytes > this.#head.sizeBytes + this.#tail.sizeBytes
   }
 
   add(chunk: Uint8Array): void {
     this.#totalBytes += chunk.length
-    const room = this.#headBytes - this.#headSize
-    const head = chunk.subarray(0, room)
-    if (head.length > 0) {
-      this.#head.push(head)
-      this.#headSize += head.length
-    }
-    if (chunk.length > room) this.#addTail(chunk.subarray(Math.max(room, 0)))
+    this.#tail.add(this.#head.add(chunk))
   }
 
   /** What was kept: everything, or the beginning and the end without the middle. */
   bytes(): Uint8Array {
-    return Buffer.concat([...this.#head, this.#keptTail()])
+    return concat(this.#head.parts(), this.#tail.parts())
   }
 
   /** As UTF-8. Where the middle is missing, no character is cut in half and a line says how many bytes are. */
   text(): string {
     if (!this.truncated) return decode(this.bytes())
-    const head = withoutPartialEnd(Buffer.concat(this.#head))
-    const tail = withoutPartialStart(this.#keptTail())
+    const head = withoutPartialEnd(concat(this.#head.parts()))
+    const tail = withoutPartialStart(concat(this.#tail.parts()))
     const missing = this.#totalBytes - head.length - tail.length
     return `${decode(head)}\n[… ${missing} bytes left out …]\n${decode(tail)}`
   }
+}
 
-  #addTail(chunk: Uint8Array): void {
-    this.#tail.push(chunk)
-    this.#tailSize += chunk.length
-    // Whole chunks that no longer belong to the end go; the first that does is cut when it is read.
-    let first = this.#tail[0]
-    while (first !== undefined && this.#tailSize - first.length >= this.#tailBytes) {
-      this.#tail.shift()
-      this.#tailSize -= first.length
-      first = this.#tail[0]
-    }
-    if (this.#tail.length > 1_024) this.#tail = [Buffer.concat(this.#tail)]
+/** The first bytes. */
+class HeadBytes {
+  readonly #limit: number
+  #kept = new Uint8Array(0)
+  sizeBytes = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
   }
 
-  #keptTail(): Uint8Array {
-    const tail = Buffer.concat(this.#tail)
-    return tail.subarray(Math.max(tail.length - this.#tailBytes, 0))
+  /** Gives back what is no longer kept here. */
+  add(chunk: Uint8Array): Uint8Array {
+    const taken = chunk.subarray(0, this.#limit - this.sizeBytes)
+    if (taken.length === 0) return chunk
+    this.#kept = grown(this.#kept, this.sizeBytes + taken.length, this.#limit)
+    this.#kept.set(taken, this.sizeBytes)
+    this.sizeBytes += taken.length
+    return chunk.subarray(taken.length)
+  }
+
+  parts(): Uint8Array[] {
+    return [this.#kept.subarray(0, this.sizeBytes)]
   }
 }
 
-const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+/** The last bytes: a ring, once it has its full size. */
+class TailBytes {
+  readonly #limit: number
+  #kept = new Uint8Array(0)
+  #start = 0
+  sizeBytes = 0
 
-const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
+  constructor(limit: number) {
+    this.#limit = limit
+  }
 
-function withoutPartialStart(bytes: Uint8Array): Uint8Array {
+  add(chunk: Uint8Array): void {
+    const last = chunk.subarray(Math.max(0, chunk.length - this.#limit))
+    if (last.length === 0) return
+    this.#kept = grown(this.#kept, Math.min(this.sizeBytes + last.length, this.#limit), this.#limit)
+    const capacity = this.#kept.length
+    const at = (this.#start + this.sizeBytes) % capacity
+    const first = last.subarray(0, capacity - at)
+    this.#kept.set(first, at)
+    this.#kept.set(last.subarray(first.length), 0)
+    const over = Math.max(0, this.sizeBytes + last.length - capacity)
+    this.#start = (this.#start + over) % capacity
+    this.sizeBytes += last.length - over
+  }
+
+  parts(): Uint8Array[] {
+    const first = this.#kept.subarray(this.#start, this.#start + this.sizeBytes)
+    return [first, this.#kept.subarray(0, this.sizeBytes - first.length)]
+  }
+}
+
+/** Room for `needed` bytes, and for as many again, but never for more than `limit`. */
+function grown(bytes: Uint8Array<ArrayBuffer>, needed: number, limit: number): Uint8Array<ArrayBuffer> {
+  if (needed <= bytes.length) return bytes
+  const larger = new Uint8Array(Math.min(limit, Math.max(needed, bytes.length * 2)))
+  larger.set(bytes)
+  return larger
+}
+
+function concat(...parts: Uint8Array[][]): Uint8Array {
+  return Buffer.concat(parts.flat())
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80
+}
+
+/** Without the rest of a character that begins before the bytes. */
+export function withoutPartialStart(bytes: Uint8Array): Uint8Array {
   let start = 0
   while (start < 3 && isContinuation(bytes[start])) start++
   return bytes.subarray(start)
 }
 
-function withoutPartialEnd(bytes: Uint8Array): Uint8Array {
+/** Without the beginning of a character that ends after the bytes. */
+export function withoutPartialEnd(bytes: Uint8Array): Uint8Array {
   let lead = bytes.length - 1
   while (lead > bytes.length - 4 && isContinuation(bytes[lead])) lead--
   const byte = bytes[lead]

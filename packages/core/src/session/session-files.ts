@@ -37,6 +37,7 @@ export function createSessionFiles(context: SessionFilesContext): SessionFiles {
 class ScopedFiles implements SessionFiles {
   readonly #context: SessionFilesContext
   readonly #files: SandboxFiles
+  #lastEdit: Promise<unknown> = Promise.resolve()
 
   constructor(context: SessionFilesContext) {
     this.#context = context
@@ -47,6 +48,7 @@ class ScopedFiles implements SessionFiles {
     const source = this.#parse(path)
     assertNotAborted(options.signal, 'files.read')
     const maxBytes = options.maxBytes ?? DEFAULT_MAX_READ_BYTES
+    assertCount('maxBytes', maxBytes)
     const chunks: Uint8Array[] = []
     let sizeBytes = 0
     // Counted while reading: what stat says may have changed by then.
@@ -68,6 +70,7 @@ class ScopedFiles implements SessionFiles {
     path: string,
     options: { readonly offset?: number; readonly length?: number } = {},
   ): Promise<ReadableStream<Uint8Array>> {
+    for (const name of ['offset', 'length'] as const) assertCount(name, options[name] ?? 0)
     return this.#files.read(this.#parse(path), options)
   }
 
@@ -84,7 +87,14 @@ class ScopedFiles implements SessionFiles {
     await this.write(path, data, { append: true })
   }
 
-  async edit(path: string, edit: TextEdit): Promise<{ readonly replacements: number }> {
+  /** One after the other: each sees what the one before it wrote. */
+  edit(path: string, edit: TextEdit): Promise<{ readonly replacements: number }> {
+    const turn = this.#lastEdit.then(() => this.#edit(path, edit))
+    this.#lastEdit = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #edit(path: string, edit: TextEdit): Promise<{ readonly replacements: number }> {
     const target = this.#parseForWrite(path)
     const bytes = await this.read(path)
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -136,12 +146,14 @@ class ScopedFiles implements SessionFiles {
     const source = this.#parseForWrite(from)
     this.#assertNoRoot(source)
     const target = this.#parseForWrite(to)
+    this.#assertNoRoot(target)
     await this.#withParents(target, () => this.#files.rename(source, target))
   }
 
   async glob(pattern: string, options: GlobOptions = {}): Promise<GlobResult> {
     const matches = compileGlob(pattern)
     const limit = options.limit ?? DEFAULT_GLOB_LIMIT
+    assertCount('limit', limit)
     const { root, show } = this.#searchRoot(options.cwd)
     const found = await this.#find(root, options)
     const paths = found.filter(({ path }) => matches(path)).map(({ path }) => show(path))
@@ -149,15 +161,19 @@ class ScopedFiles implements SessionFiles {
   }
 
   async grep(pattern: string, options: GrepOptions = {}): Promise<GrepResult> {
+    for (const name of ['limit', 'context', 'timeoutMs'] as const) assertCount(name, options[name] ?? 0)
     const { root, show } = this.#searchRoot(options.cwd)
     const candidates = await this.#find(root, options)
     return grepFiles({ files: this.#files, root, candidates, show, pattern, options })
   }
 
   #find(root: string, options: GlobOptions): ReturnType<typeof findFiles> {
+    assertNotAborted(options.signal, 'files.search')
     return findFiles({
       files: this.#files,
       root,
+      workspaceRoot: this.#context.scope.workspaceRoot,
+      mounts: this.#context.scope.mounts.map(({ path }) => path),
       includeIgnored: options.includeIgnored ?? false,
       hidden: this.#context.hidden,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
@@ -197,9 +213,17 @@ class ScopedFiles implements SessionFiles {
 
   #assertNoRoot(path: WorkspacePath): void {
     const { workspaceRoot, mounts } = this.#context.scope
-    if (path !== workspaceRoot && !mounts.some((mount) => mount.path === path)) return
-    const reason = 'the workspace and its mounts themselves stay; remove what is in them'
+    this.#assertNoParent(path)
+    if (![workspaceRoot, ...mounts.map((mount) => mount.path)].some((root) => isInside(root, path))) return
+    const reason = 'the workspace and its mounts themselves stay; work on what is in them'
     throw new SandboxError('path_denied', `${path}: ${reason}`, { path, reason })
+  }
+
+  /** A `..` at the end names a directory by what is in it: it might be the workspace, by way of a link. */
+  #assertNoParent(path: WorkspacePath): void {
+    if (!path.endsWith('/..')) return
+    const reason = 'it ends with ..; name the directory itself'
+    throw new SandboxError('invalid_argument', `${path}: ${reason}`, { argument: 'path', reason })
   }
 
   /** Most parents are there: they are made only when the operation misses them. */
@@ -216,6 +240,12 @@ class ScopedFiles implements SessionFiles {
 
 function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/'
+}
+
+function assertCount(argument: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 0) return
+  const reason = 'it is a whole number, 0 or more'
+  throw new SandboxError('invalid_argument', `${argument}: ${reason}`, { argument, reason })
 }
 
 function tooLarge(path: string, maxBytes: number): SandboxError<'quota_exceeded'> {
