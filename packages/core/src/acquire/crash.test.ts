@@ -69,8 +69,10 @@ describe('killed at any moment', () => {
     for (let round = 0; kills < RANDOM_KILLS && round < RANDOM_KILLS * 4; round++) {
       const afterRelease = (['park', 'stop', 'destroy'] as const)[random(3)] ?? 'park'
       const child = startDriver({ do: 'turn', folder: place.folder, afterRelease })
-      // The moment is random on purpose: the start of the program takes some hundred milliseconds, the turn some tens.
-      const timer = setTimeout(() => child.kill('SIGKILL'), 250 + random(500))
+      // The moment is random on purpose; it is counted from the first thing that the program does.
+      let timer: NodeJS.Timeout | undefined
+      const delayMs = random(120)
+      child.stdout.once('data', () => (timer = setTimeout(() => child.kill('SIGKILL'), delayMs)))
       const { killed } = await endOf(child)
       clearTimeout(timer)
       if (killed) kills++

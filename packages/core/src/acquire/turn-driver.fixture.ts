@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcessByStdio } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { bundleDriver } from '../../test/bundle-driver.js'
 import type { Seen, TurnJob } from './turn.driver.js'
 
-const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
-const program = fileURLToPath(new URL('turn.driver.ts', import.meta.url))
+const program = await bundleDriver(new URL('turn.driver.ts', import.meta.url))
 
 export interface DriverEnd {
   readonly killed: boolean
@@ -19,8 +17,10 @@ export interface DriverEnd {
 export type RunningDriver = ChildProcessByStdio<Writable, Readable, Readable>
 
 export function startDriver(job: TurnJob, env: Readonly<Record<string, string>> = {}): RunningDriver {
-  const command = ['--conditions=@cofferdam/source', '--import', loader, program, JSON.stringify(job)]
-  return spawn(process.execPath, command, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } })
+  return spawn(process.execPath, [program, JSON.stringify(job)], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
 }
 
 /** Runs the driver to its end, which may be a SIGKILL of its own. Any other failure is thrown with what it said. */

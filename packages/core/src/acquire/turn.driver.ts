@@ -49,6 +49,7 @@ async function count(job: TurnJob, session: SandboxSession): Promise<void> {
 }
 
 async function turn(job: TurnJob): Promise<void> {
+  process.stdout.write('begun\n')
   const host = await open(job)
   const request: AcquireRequest = job.afterRelease === undefined ? {} : { afterRelease: job.afterRelease }
   const session = await host.acquire({ scope: SCOPE, manifest, ...request })

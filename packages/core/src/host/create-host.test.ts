@@ -180,7 +180,7 @@ describe('services', () => {
       registry.backend('memory', (services) => (services.get(A), services.get(B), client()))
     })
     const { host } = await place.host({ plugins: [mine] })
-    const error: unknown = await host[Symbol.asyncDispose]().catch((caught: unknown) => caught)
+    const error: unknown = await host.drain().catch((caught: unknown) => caught)
     expect(disposed).toEqual(['b', 'a'])
     expect(String((error as AggregateError).errors)).toMatch(/services could not be disposed/)
   })
@@ -210,8 +210,8 @@ describe('services', () => {
       list(prefix: string): Promise<StatePage> {
         return this.#store.list(prefix)
       }
-      [Symbol.asyncDispose](): Promise<void> {
-        return this.#store[Symbol.asyncDispose]()
+      async [Symbol.asyncDispose](): Promise<void> {
+        await this.#store[Symbol.asyncDispose]()
       }
     }
     const stores: OwnStateStore[] = []
