@@ -1,5 +1,5 @@
 /** How much output of a process is remembered for those who attach later. */
-export const RING_BYTES = 256 * 1024
+export const RING_BYTES: number = 256 * 1024
 
 /** The last bytes of an output, by their offset in all of it. */
 export class OutputRing {

@@ -12,6 +12,8 @@ const CHUNK_BYTES = 256 * 1024
 
 /** The contents of a file, held by a descriptor until `close`. */
 export interface ReadContent {
+  /** All of it, when it was read at once. */
+  readonly bytes: Uint8Array | undefined
   /** To be asked for once. */
   stream(): ReadableStream<Uint8Array>
   /** The same for who wants nothing else: closes by itself when it is drained or cancelled, or at once when it can. */
@@ -37,21 +39,21 @@ export function readContent(place: Place, path: string, range: ReadRange = {}): 
 }
 
 class WholeContent implements ReadContent {
-  readonly #bytes: Uint8Array
+  readonly bytes: Uint8Array
   #fd: number | undefined
 
   constructor(fd: number, bytes: Uint8Array) {
     this.#fd = fd
-    this.#bytes = bytes
+    this.bytes = bytes
   }
 
   stream(): ReadableStream<Uint8Array> {
-    return streamOf(this.#bytes)
+    return streamOf(this.bytes)
   }
 
   streamAlone(): ReadableStream<Uint8Array> {
     this.#close()
-    return streamOf(this.#bytes)
+    return streamOf(this.bytes)
   }
 
   after(): FileStat {
@@ -97,6 +99,7 @@ function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
 
 /** Reads as it is pulled. */
 class StreamedContent implements ReadContent {
+  readonly bytes: undefined
   readonly #path: string
   readonly #end: number
   #fd: number | undefined

@@ -6,6 +6,7 @@ import { errnoOf, mapFileError } from './map-error.js'
 import { Pacer } from './pacer.js'
 import { readContent } from './read-content.js'
 import type { ReadContent } from './read-content.js'
+import { joinReal } from './resolve-path.js'
 import type { PathResolver } from './resolve-path.js'
 import type { Place } from './place.js'
 
@@ -74,7 +75,8 @@ class FileReader {
       this.close()
       this.#parent = { path: directory, place: this.#resolver.existing(directory, { follow: true, use: 'read' }) }
     }
-    const place = this.#resolver.open(this.#parent.place.child(name), { follow: false })
+    const parent = this.#parent.place
+    const place = this.#resolver.open(parent.child(name), { follow: false, real: joinReal(parent.real, name) })
     if (place.stat.isFile()) {
       try {
         this.#resolver.roots.admit(place.real, path, 'read')
@@ -96,6 +98,7 @@ class FileReader {
 class OneFile implements FileRead {
   readonly path: string
   readonly stat: FileRead['stat']
+  declare readonly bytes?: Uint8Array
   readonly #content: ReadContent
   #stream: ReadableStream<Uint8Array> | undefined
 
@@ -103,6 +106,7 @@ class OneFile implements FileRead {
     this.path = path
     this.stat = toFileStat(place.stat)
     this.#content = content
+    if (content.bytes !== undefined) this.bytes = content.bytes
   }
 
   get content(): ReadableStream<Uint8Array> {

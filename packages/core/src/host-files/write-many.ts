@@ -258,7 +258,8 @@ class ManyFiles {
   }
 
   #step(parent: Place, name: string): Place {
-    const place = this.#resolver.open(parent.child(name), { follow: false, directory: true })
+    const real = joinReal(parent.real, name)
+    const place = this.#resolver.open(parent.child(name), { follow: false, directory: true, real })
     if (place.mountId() === this.#mountId) return place
     place.close()
     throw pathDenied(place.real, 'something is mounted there')
