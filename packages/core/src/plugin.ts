@@ -14,9 +14,19 @@ export type { CapabilityBinding, CapabilityDefinition } from './capability/defin
 export { defineTool } from './capability/define-tool.js'
 export type { ApprovalRule, ToolDefinition } from './capability/define-tool.js'
 export { parseOptions } from './plugin/parse-options.js'
-export type { ProvideOptions, Services } from './di/scope.js'
+export type { ProvideOptions, Scope as ServiceScope, Services } from './di/scope.js'
 export type { Token } from './di/tokens.js'
-export { BASE_DIR, BLOB_STORE, BLOB_STORE_NAME, CLOCK, DEPLOYMENT, EMIT, LOGGER } from './di/tokens.js'
+export {
+  BASE_DIR,
+  BLOB_STORE,
+  BLOB_STORE_NAME,
+  CLOCK,
+  DEPLOYMENT,
+  EMIT,
+  EXECUTION_GUARD,
+  LOGGER,
+  STATE_STORE,
+} from './di/tokens.js'
 
 export type {
   BlobStat,
