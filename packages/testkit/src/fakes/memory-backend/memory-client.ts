@@ -15,7 +15,7 @@ import { argumentError } from './file-errors.js'
 import { changedMembers, describePlan, refuseUnsupported } from './memory-plan.js'
 import { MEMORY_FEATURES } from './memory-features.js'
 import { MemorySandbox } from './memory-sandbox.js'
-import { memoryStateSchema } from './memory-state.js'
+import { memoryStateSchema, stateOf } from './memory-state.js'
 import type { MemoryState } from './memory-state.js'
 import type { MemoryWorld } from './memory-world.js'
 import { Machine } from './process/machine.js'
@@ -119,10 +119,6 @@ export class MemoryClient implements SandboxClient<MemoryState> {
       },
     )
   }
-}
-
-export function stateOf(machine: Machine): MemoryState {
-  return { version: 1, id: machine.id, name: machine.name, deployment: machine.identity.deployment }
 }
 
 /** A client of the world; any number of them may share one. */

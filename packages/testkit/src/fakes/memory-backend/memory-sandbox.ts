@@ -14,10 +14,10 @@ import type {
   StartOptions,
 } from '@cofferdam/core/plugin'
 import { argumentError, pathError } from './file-errors.js'
-import { stateOf } from './memory-client.js'
 import { MEMORY_FEATURES } from './memory-features.js'
 import { MemoryFiles } from './memory-files.js'
 import { unsupported } from './memory-plan.js'
+import { stateOf } from './memory-state.js'
 import type { MemoryState } from './memory-state.js'
 import { planSpawn } from './plan-spawn.js'
 import type { Machine } from './process/machine.js'

@@ -1,4 +1,5 @@
 import type { Clock } from '@cofferdam/core/plugin'
+import { PROGRAMS } from './commands/programs.js'
 import type { Machine, MachineParts } from './process/machine.js'
 import { SYSTEM_TIMERS } from './timers.js'
 import type { Timers } from './timers.js'
@@ -33,6 +34,7 @@ export class MemoryWorld {
       clock: options.clock ?? SYSTEM_CLOCK,
       timers: options.timers ?? SYSTEM_TIMERS,
       counter: { openStreams: 0 },
+      programs: PROGRAMS,
     }
   }
 

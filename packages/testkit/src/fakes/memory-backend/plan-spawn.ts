@@ -71,7 +71,7 @@ function findBody(
   }
   const [name, ...args] = command.map(checkedArgument)
   if (name === undefined) throw argumentError('command', 'an argument vector has at least one member')
-  const found = findExecutable(machine.tree, { name, from: at.directory, environment: at.environment })
+  const found = findExecutable(machine, { name, from: at.directory, environment: at.environment })
   if (found.kind !== 'program') {
     throw notStarted(
       found.kind === 'denied' ? `${name} may not be executed` : `there is no program ${JSON.stringify(name)}`,

@@ -1,8 +1,7 @@
-import type { MemoryProcess } from '../process/memory-process.js'
+import type { MemoryProcess, Program } from '../process/memory-process.js'
 import type { Node } from '../tree/nodes.js'
 import { PosixError } from '../tree/posix-error.js'
 import { fail, placeOf } from './program.js'
-import type { Program } from './program.js'
 
 const FILE_TESTS: Readonly<Record<string, (node: Node) => boolean>> = {
   '-e': () => true,

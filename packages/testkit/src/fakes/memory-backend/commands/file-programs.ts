@@ -1,11 +1,10 @@
 import { comparePaths } from '@cofferdam/core/path'
-import type { MemoryProcess } from '../process/memory-process.js'
+import type { MemoryProcess, Program } from '../process/memory-process.js'
 import { directoryPath } from '../tree/nodes.js'
 import type { Node } from '../tree/nodes.js'
 import { PosixError } from '../tree/posix-error.js'
 import type { Place } from '../tree/walk.js'
 import { fail, forEachPath, parseFlags, placeOf, print } from './program.js'
-import type { Program } from './program.js'
 
 const mkdir: Program = (process, args) => {
   const { flags, rest } = parseFlags(args, 'p')

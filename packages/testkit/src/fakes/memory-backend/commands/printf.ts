@@ -1,6 +1,6 @@
 import { encodePath } from '@cofferdam/core/path'
+import type { Program } from '../process/memory-process.js'
 import { fail } from './program.js'
-import type { Program } from './program.js'
 
 const ESCAPES: Readonly<Record<string, string>> = {
   n: '\n',

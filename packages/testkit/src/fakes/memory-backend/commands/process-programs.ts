@@ -1,11 +1,11 @@
 import { decodePath } from '@cofferdam/core/path'
-import { parseSignal } from '../process/memory-process.js'
+import type { Program } from '../process/memory-process.js'
+import { parseSignal } from '../process/process-death.js'
 import { NULL_DEVICE } from '../process/open-file.js'
 import { runShell } from '../shell/run-shell.js'
 import { PosixError } from '../tree/posix-error.js'
 import { findExecutable } from './executables.js'
 import { fail, placeOf, print, readAll } from './program.js'
-import type { Program } from './program.js'
 
 const SECONDS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3_600, d: 86_400 }
 
@@ -45,7 +45,7 @@ const kill: Program = async (process, args) => {
 /** Runs another program in this process. */
 async function become(process: Parameters<Program>[0], argv: readonly string[]): Promise<number> {
   const [name = '', ...args] = argv
-  const found = findExecutable(process.tree, { name, from: process.directory, environment: process.environment })
+  const found = findExecutable(process.machine, { name, from: process.directory, environment: process.environment })
   if (found.kind === 'program') {
     process.command = argv.join(' ')
     return found.run(process, args)

@@ -3,9 +3,6 @@ import type { MemoryProcess } from '../process/memory-process.js'
 import type { Place } from '../tree/walk.js'
 import { PosixError } from '../tree/posix-error.js'
 
-/** A program: reads and writes by its process's descriptors and returns its exit code. */
-export type Program = (process: MemoryProcess, args: readonly string[]) => Promise<number>
-
 export async function print(process: MemoryProcess, text: string): Promise<void> {
   await process.write(1, encodePath(text))
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { encodePath } from '@cofferdam/core/path'
-import type { MemoryProcess } from '../process/memory-process.js'
+import type { MemoryProcess, Program } from '../process/memory-process.js'
 import { openFile } from '../shell/redirect.js'
 import {
   fail,
@@ -13,7 +13,6 @@ import {
   readLines,
   toByteText,
 } from './program.js'
-import type { Program } from './program.js'
 
 const echo: Program = async (process, args) => {
   const plain = args[0] === '-n'

@@ -3,10 +3,10 @@ import type { Clock, CreateSandbox, SandboxIdentity, SandboxPaths, SandboxPresen
 import { MemoryTree } from '../tree/memory-tree.js'
 import type { DirNode } from '../tree/nodes.js'
 import type { Timers } from '../timers.js'
-import type { MemoryProcess } from './memory-process.js'
+import type { MemoryProcess, Program } from './memory-process.js'
 import type { StreamCounter } from './process-output.js'
 import { ProcessTree } from './process-tree.js'
-import type { TreePlan } from './process-tree.js'
+import type { TreeHost, TreePlan } from './process-tree.js'
 import { WakeList } from './wake-list.js'
 
 const CONTROL = '/.cofferdam-control'
@@ -17,10 +17,12 @@ export interface MachineParts {
   readonly clock: Clock
   readonly timers: Timers
   readonly counter: StreamCounter
+  /** What is installed, by name. */
+  readonly programs: ReadonlyMap<string, Program>
 }
 
 /** What the provider has of one sandbox: its files, its processes and who holds it. Handles come and go. */
-export class Machine {
+export class Machine implements TreeHost {
   readonly id: string = `mem-${randomBytes(8).toString('hex')}`
   readonly name: string
   readonly identity: SandboxIdentity
@@ -33,6 +35,7 @@ export class Machine {
   readonly createdAtMs: number
   readonly clock: Clock
   readonly counter: StreamCounter
+  readonly programs: ReadonlyMap<string, Program>
   readonly released: WakeList = new WakeList()
   readonly processes: Map<number, MemoryProcess> = new Map()
   presence: SandboxPresence = 'stopped'
@@ -54,6 +57,7 @@ export class Machine {
     this.paths = { workspace: request.workspaceRoot, control: CONTROL }
     this.clock = parts.clock
     this.counter = parts.counter
+    this.programs = parts.programs
     this.#timers = parts.timers
     this.createdAtMs = parts.clock.nowMs()
     this.tree = new MemoryTree(parts.clock)

@@ -1,31 +1,10 @@
-import type { ProcessExit, Signal } from '@cofferdam/core/plugin'
+import type { Clock, Signal } from '@cofferdam/core/plugin'
 import type { MemoryTree } from '../tree/memory-tree.js'
 import type { DirNode } from '../tree/nodes.js'
-import type { Machine } from './machine.js'
-import type { OpenFile } from './open-file.js'
-import type { ProcessTree } from './process-tree.js'
+import type { FileUser, OpenFile } from './open-file.js'
+import { ProcessEnded, SIGNAL_NUMBERS } from './process-death.js'
+import type { DeathSignal, ProcessDeath } from './process-death.js'
 import { WakeList } from './wake-list.js'
-
-/** Thrown inside the body of a process that has ended, to unwind it. Never seen outside. */
-export class ProcessEnded extends Error {
-  override readonly name = 'ProcessEnded'
-}
-
-export type DeathSignal = Signal | 'SIGPIPE'
-
-const SIGNAL_NUMBERS: Readonly<Record<DeathSignal, number>> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGKILL: 9,
-  SIGUSR1: 10,
-  SIGUSR2: 12,
-  SIGPIPE: 13,
-  SIGTERM: 15,
-  SIGCONT: 18,
-  SIGSTOP: 19,
-  SIGWINCH: 28,
-}
 
 /** Steps between two turns of the event loop: a busy command must not keep everybody else from running. */
 const STEPS_PER_TURN = 64
@@ -38,20 +17,44 @@ export interface ForkOptions {
   readonly background?: boolean
 }
 
-/** How a process of the tree ended: a code, or a signal. */
-export interface ProcessDeath {
-  readonly exitCode: number
-  readonly signal: DeathSignal | null
+/** A program: reads and writes by its process's descriptors and returns its exit code. */
+export type Program = (process: MemoryProcess, args: readonly string[]) => Promise<number>
+
+/** The machine, as a process sees it. */
+export interface ProcessHost {
+  readonly clock: Clock
+  readonly tree: MemoryTree
+  /** What is installed, by name. */
+  readonly programs: ReadonlyMap<string, Program>
+  /** Every living process, by its number. */
+  readonly processes: ReadonlyMap<number, MemoryProcess>
+  /** Processes stand where they are. */
+  readonly isHeld: boolean
+  /** Woken when they may go on. */
+  readonly released: WakeList
+  /** Gives a new process its number. */
+  register(process: MemoryProcess): number
+  unregister(process: MemoryProcess): void
+  /** Returns a function that calls it off. */
+  schedule(callback: () => void, delayMs: number): () => void
+  /** The interpreter itself went wrong. */
+  reportDefect(error: unknown): void
+}
+
+/** The command that a process belongs to. */
+export interface ProcessOwner {
+  readonly machine: ProcessHost
+  readonly living: Set<MemoryProcess>
 }
 
 /**
  * One process: descriptors, directory, environment, signals. Its body is an async function, which meets its end at the
  * next `checkpoint`, `block`, read or write; nothing it does after that has any effect.
  */
-export class MemoryProcess {
+export class MemoryProcess implements FileUser {
   readonly pid: number
-  readonly machine: Machine
-  readonly owner: ProcessTree
+  readonly machine: ProcessHost
+  readonly owner: ProcessOwner
   readonly ended: WakeList = new WakeList()
   readonly files: Map<number, OpenFile> = new Map()
   environment: ReadonlyMap<string, string>
@@ -68,7 +71,7 @@ export class MemoryProcess {
   #steps = 0
 
   constructor(
-    owner: ProcessTree,
+    owner: ProcessOwner,
     parent: MemoryProcess | null,
     options: ForkOptions & { readonly directory: DirNode },
   ) {
@@ -212,18 +215,4 @@ export class MemoryProcess {
   #assertAlive(): void {
     if (this.death !== null) throw new ProcessEnded()
   }
-}
-
-/** `TERM`, `SIGTERM` or `15`. */
-export function parseSignal(text: string): Signal | undefined {
-  const name = Object.entries(SIGNAL_NUMBERS).find(
-    ([signal, number]) => signal === text || signal === `SIG${text}` || String(number) === text,
-  )?.[0]
-  return name === 'SIGPIPE' ? undefined : (name as Signal | undefined)
-}
-
-/** What a caller is told. SIGPIPE has no name there and comes as the exit code that a shell would give it. */
-export function exitOf(death: ProcessDeath): Pick<ProcessExit, 'exitCode' | 'signal'> {
-  if (death.signal === null || death.signal === 'SIGPIPE') return { exitCode: death.exitCode, signal: null }
-  return { exitCode: null, signal: death.signal }
 }

@@ -1,14 +1,22 @@
 import { PosixError } from '../tree/posix-error.js'
 import type { MemoryTree } from '../tree/memory-tree.js'
 import type { FileNode } from '../tree/nodes.js'
-import type { MemoryProcess } from './memory-process.js'
 import { WakeList } from './wake-list.js'
+
+/** Who reads and writes: a process, which is held, and ended, at each of these. */
+export interface FileUser {
+  checkpoint(): Promise<void>
+  /** Waits until `register`'s callback is called. */
+  block(register: (wake: () => void) => () => void): Promise<void>
+  /** It wrote to a pipe that nobody reads. */
+  breakPipe(): never
+}
 
 /** An open file description: shared by the descriptors, and the processes, that it was handed to. */
 export interface OpenFile {
   /** Null at the end. */
-  read(process: MemoryProcess, maxBytes: number): Promise<Uint8Array | null>
-  write(process: MemoryProcess, bytes: Uint8Array): Promise<void>
+  read(process: FileUser, maxBytes: number): Promise<Uint8Array | null>
+  write(process: FileUser, bytes: Uint8Array): Promise<void>
   /** One more descriptor refers to it. */
   retain(): void
   release(): void
@@ -34,14 +42,14 @@ export class FileDescription implements OpenFile {
     this.#append = append
   }
 
-  async read(process: MemoryProcess, maxBytes: number): Promise<Uint8Array | null> {
+  async read(process: FileUser, maxBytes: number): Promise<Uint8Array | null> {
     await process.checkpoint()
     const chunk = this.#file.bytes.slice(this.#offset, Math.min(this.#file.sizeBytes, this.#offset + maxBytes))
     this.#offset += chunk.length
     return chunk.length === 0 ? null : chunk
   }
 
-  async write(process: MemoryProcess, bytes: Uint8Array): Promise<void> {
+  async write(process: FileUser, bytes: Uint8Array): Promise<void> {
     await process.checkpoint()
     if (this.#append) this.#offset = this.#file.sizeBytes
     this.#tree.writeAt(this.#file, this.#offset, bytes)
@@ -98,7 +106,7 @@ class PipeReader implements OpenFile {
     this.#pipe = pipe
   }
 
-  async read(process: MemoryProcess, maxBytes: number): Promise<Uint8Array | null> {
+  async read(process: FileUser, maxBytes: number): Promise<Uint8Array | null> {
     await process.checkpoint()
     while (this.#pipe.isEmpty) {
       if (this.#pipe.writers === 0) return null
@@ -132,7 +140,7 @@ class PipeWriter implements OpenFile {
     return Promise.reject(new PosixError('EINVAL'))
   }
 
-  async write(process: MemoryProcess, bytes: Uint8Array): Promise<void> {
+  async write(process: FileUser, bytes: Uint8Array): Promise<void> {
     let rest = bytes
     await process.checkpoint()
     while (rest.length > 0) {

@@ -1,5 +1,4 @@
-import type { MemoryProcess } from './memory-process.js'
-import type { OpenFile } from './open-file.js'
+import type { FileUser, OpenFile } from './open-file.js'
 import { OutputRing } from './output-ring.js'
 import { WakeList } from './wake-list.js'
 
@@ -47,7 +46,7 @@ export class ProcessOutput {
     this.#changed.wakeAll()
   }
 
-  async write(process: MemoryProcess, name: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> {
+  async write(process: FileUser, name: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void> {
     let rest = bytes
     await process.checkpoint()
     while (rest.length > 0) {
@@ -154,7 +153,7 @@ class OutputFile implements OpenFile {
     return Promise.resolve(null)
   }
 
-  write(process: MemoryProcess, bytes: Uint8Array): Promise<void> {
+  write(process: FileUser, bytes: Uint8Array): Promise<void> {
     return this.#output.write(process, this.#name, bytes)
   }
 

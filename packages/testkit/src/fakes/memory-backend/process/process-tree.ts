@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { ProcessExit, ProcessInfo, Signal, SpawnRequest } from '@cofferdam/core/plugin'
 import type { DirNode } from '../tree/nodes.js'
-import type { Machine } from './machine.js'
-import { exitOf, MemoryProcess } from './memory-process.js'
+import { MemoryProcess } from './memory-process.js'
+import type { ProcessHost, ProcessOwner } from './memory-process.js'
 import { NULL_DEVICE, Pipe } from './open-file.js'
+import { exitOf } from './process-death.js'
 import { ProcessOutput } from './process-output.js'
+import type { StreamCounter } from './process-output.js'
 
 const COMMAND_CHARACTERS = 200
 const DEFAULT_TIMEOUT_MS = 120_000
@@ -17,10 +19,17 @@ export interface TreePlan {
   readonly body: (process: MemoryProcess) => Promise<number>
 }
 
+/** The machine, as a command sees it. */
+export interface TreeHost extends ProcessHost {
+  readonly counter: StreamCounter
+  /** Its own process has ended. */
+  treeEnded(tree: ProcessTree): void
+}
+
 /** One spawned command with everything that it started, whatever session or parent that has by now. */
-export class ProcessTree {
+export class ProcessTree implements ProcessOwner {
   readonly id: string = `p-${randomUUID()}`
-  readonly machine: Machine
+  readonly machine: TreeHost
   readonly request: SpawnRequest
   /** Of the holder who spawned it. */
   readonly fence: bigint
@@ -33,7 +42,7 @@ export class ProcessTree {
   readonly #startedAtMs: number
   readonly #cleanup: (() => void)[] = []
 
-  constructor(machine: Machine, plan: TreePlan) {
+  constructor(machine: TreeHost, plan: TreePlan) {
     const { request } = plan
     this.machine = machine
     this.request = request

@@ -1,13 +1,13 @@
 import { decodePath, encodePath } from '@cofferdam/core/path'
 import { findExecutable } from '../commands/executables.js'
-import { parseSignal } from '../process/memory-process.js'
+import { parseSignal } from '../process/process-death.js'
 import { directoryPath } from '../tree/nodes.js'
 import { PosixError } from '../tree/posix-error.js'
 import { BreakLoop, ContinueLoop, ShellExit } from './control-flow.js'
 import { parseScript } from './parse-script.js'
-import type { Shell } from './shell.js'
+import type { ShellContext } from './shell-context.js'
 
-type Builtin = (shell: Shell, args: readonly string[]) => Promise<number>
+type Builtin = (shell: ShellContext, args: readonly string[]) => Promise<number>
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
@@ -32,13 +32,13 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   wait: waitForJobs,
 }
 
-async function source(shell: Shell, [path = '']: readonly string[]): Promise<number> {
+async function source(shell: ShellContext, [path = '']: readonly string[]): Promise<number> {
   const { node } = shell.process.tree.walk(path, { from: shell.process.directory })
   if (node?.type !== 'file') throw new PosixError('ENOENT')
   return shell.runScript(parseScript(decodePath(node.bytes.subarray(0, node.sizeBytes))))
 }
 
-async function changeDirectory(shell: Shell, [path]: readonly string[]): Promise<number> {
+async function changeDirectory(shell: ShellContext, [path]: readonly string[]): Promise<number> {
   const to = path ?? shell.getVariable('HOME') ?? ''
   try {
     const { node } = shell.process.tree.walk(to, { from: shell.process.directory })
@@ -55,23 +55,23 @@ async function changeDirectory(shell: Shell, [path]: readonly string[]): Promise
 }
 
 /** `command -v name`: what would run. */
-async function runCommand(shell: Shell, [option, name = '']: readonly string[]): Promise<number> {
+async function runCommand(shell: ShellContext, [option, name = '']: readonly string[]): Promise<number> {
   if (option !== '-v') {
     await shell.complain('command: only -v is there')
     return 2
   }
   const request = { name, from: shell.process.directory, environment: shell.environment() }
   const isBuiltin = Object.hasOwn(BUILTINS, name)
-  if (!isBuiltin && findExecutable(shell.process.tree, request).kind !== 'program') return 127
+  if (!isBuiltin && findExecutable(shell.process.machine, request).kind !== 'program') return 127
   await shell.process.write(1, encodePath(`${isBuiltin || name.includes('/') ? '' : '/bin/'}${name}\n`))
   return 0
 }
 
 /** Becomes another program. Its redirections stay in force until the process ends with it. */
-async function execProgram(shell: Shell, [name, ...args]: readonly string[]): Promise<number> {
+async function execProgram(shell: ShellContext, [name, ...args]: readonly string[]): Promise<number> {
   if (name === undefined) return 0
   const request = { name, from: shell.process.directory, environment: shell.environment() }
-  const found = findExecutable(shell.process.tree, request)
+  const found = findExecutable(shell.process.machine, request)
   if (found.kind !== 'program') {
     await shell.complain(`exec: ${name}: not found`)
     throw new ShellExit(127)
@@ -83,7 +83,7 @@ async function execProgram(shell: Shell, [name, ...args]: readonly string[]): Pr
   throw new ShellExit(await found.run(shell.process, args))
 }
 
-function exportVariables(shell: Shell, args: readonly string[]): Promise<number> {
+function exportVariables(shell: ShellContext, args: readonly string[]): Promise<number> {
   for (const arg of args) {
     const equals = arg.indexOf('=')
     const name = equals < 0 ? arg : arg.slice(0, equals)
@@ -94,7 +94,7 @@ function exportVariables(shell: Shell, args: readonly string[]): Promise<number>
   return Promise.resolve(0)
 }
 
-function unsetVariables(shell: Shell, args: readonly string[]): Promise<number> {
+function unsetVariables(shell: ShellContext, args: readonly string[]): Promise<number> {
   for (const name of args) {
     shell.variables.delete(name)
     shell.exported.delete(name)
@@ -103,7 +103,7 @@ function unsetVariables(shell: Shell, args: readonly string[]): Promise<number> 
 }
 
 /** Reads byte by byte, because what follows the line belongs to others. */
-async function readLine(shell: Shell, args: readonly string[]): Promise<number> {
+async function readLine(shell: ShellContext, args: readonly string[]): Promise<number> {
   const raw = args[0] === '-r'
   const names = raw ? args.slice(1) : args
   const bytes: number[] = []
@@ -124,7 +124,7 @@ async function readLine(shell: Shell, args: readonly string[]): Promise<number> 
   return ended ? 1 : 0
 }
 
-async function setOptions(shell: Shell, args: readonly string[]): Promise<number> {
+async function setOptions(shell: ShellContext, args: readonly string[]): Promise<number> {
   const [first, ...rest] = args
   if (first === '--') shell.parameters = rest
   else if (first === '-e') shell.exitOnFailure = true
@@ -137,12 +137,12 @@ async function setOptions(shell: Shell, args: readonly string[]): Promise<number
   return 0
 }
 
-function shiftParameters(shell: Shell, [count = '1']: readonly string[]): Promise<number> {
+function shiftParameters(shell: ShellContext, [count = '1']: readonly string[]): Promise<number> {
   shell.parameters = shell.parameters.slice(Number(count))
   return Promise.resolve(0)
 }
 
-async function setTrap(shell: Shell, [action = '', ...signals]: readonly string[]): Promise<number> {
+async function setTrap(shell: ShellContext, [action = '', ...signals]: readonly string[]): Promise<number> {
   for (const name of signals) {
     if (name === 'EXIT' || name === '0') {
       shell.onExit = action === '-' ? null : action
@@ -160,7 +160,7 @@ async function setTrap(shell: Shell, [action = '', ...signals]: readonly string[
 }
 
 /** Waits for jobs; a signal with a trap ends the waiting. */
-async function waitForJobs(shell: Shell, pids: readonly string[]): Promise<number> {
+async function waitForJobs(shell: ShellContext, pids: readonly string[]): Promise<number> {
   const ids = pids.length > 0 ? pids.map(Number) : [...shell.jobs.keys()]
   let status = 0
   for (const pid of ids) {

@@ -4,12 +4,12 @@ import { FileDescription, NULL_DEVICE } from '../process/open-file.js'
 import type { OpenFile } from '../process/open-file.js'
 import { PosixError } from '../tree/posix-error.js'
 import { expandText } from './expand.js'
-import type { Shell } from './shell.js'
+import type { ShellContext } from './shell-context.js'
 import type { Redirect } from './syntax.js'
 
 /** Runs something with its descriptors redirected, and puts them back. A file that cannot be opened is status 1. */
 export async function withRedirects(
-  shell: Shell,
+  shell: ShellContext,
   redirects: readonly Redirect[],
   run: () => Promise<void>,
 ): Promise<void> {
@@ -25,7 +25,7 @@ export async function withRedirects(
 
 /** Redirects for good, as `exec` does. False when one could not be opened; the shell has said so. */
 export async function applyRedirects(
-  shell: Shell,
+  shell: ShellContext,
   redirects: readonly Redirect[],
   saved: Map<number, OpenFile | undefined>,
 ): Promise<boolean> {

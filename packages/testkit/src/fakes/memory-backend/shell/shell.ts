@@ -1,21 +1,21 @@
 import { encodePath } from '@cofferdam/core/path'
 import { findExecutable } from '../commands/executables.js'
-import type { Program } from '../commands/program.js'
-import type { MemoryProcess, ProcessDeath } from '../process/memory-process.js'
+import type { MemoryProcess, Program } from '../process/memory-process.js'
 import { NULL_DEVICE, Pipe } from '../process/open-file.js'
 import type { OpenFile } from '../process/open-file.js'
+import type { ProcessDeath } from '../process/process-death.js'
 import { directoryPath } from '../tree/nodes.js'
 import { PosixError } from '../tree/posix-error.js'
 import { BUILTINS } from './builtins.js'
 import { BreakLoop, ContinueLoop, ShellExit } from './control-flow.js'
 import { expandPattern, expandText, expandWords } from './expand.js'
-import type { ExpansionContext } from './expand.js'
 import { applyRedirects, withRedirects } from './redirect.js'
+import type { ShellContext } from './shell-context.js'
 import type { Command, ListItem, Pipeline, Script, SimpleCommand } from './syntax.js'
 import { ShellSyntaxError } from './syntax.js'
 
 /** Runs one script in one process. A subshell is a copy of it in a child. */
-export class Shell implements ExpansionContext {
+export class Shell implements ShellContext {
   readonly process: MemoryProcess
   readonly variables: Map<string, string>
   readonly exported: Set<string>
@@ -308,7 +308,7 @@ export class Shell implements ExpansionContext {
     values: ReadonlyMap<string, string>,
   ): Promise<void> {
     const [name = '', ...args] = argv
-    const found = findExecutable(this.process.tree, {
+    const found = findExecutable(this.process.machine, {
       name,
       from: this.process.directory,
       environment: this.environment(values),
