@@ -39,7 +39,6 @@ const foreignDoors: Readonly<Record<string, readonly string[] | 'one file'>> = {
   'reflect-metadata': ['packages/core/src/di/', 'packages/core/src/tsyringe.ts'],
   '@lydell/node-pty': ['packages/backend-local/src/pty'],
   ignore: 'one file',
-  picomatch: 'one file',
 }
 
 const namesThatSayNothing = /^(utils?|helpers?|common|shared|types|misc)([.-]|$)|[.-](utils?|helpers?|types)(\.|$)/
