@@ -80,7 +80,11 @@ export class LocalSandbox implements Sandbox<LocalState> {
     this.features = features
     this.paths = Object.freeze({ workspace: folder.workspace, control: folder.control })
     this.#holder = new HolderFolder(folder.holder, folder.id)
-    this.#roots = [folder.workspace, folder.control].map((path) => ({ path, readOnly: false }))
+    this.#roots = [
+      { path: folder.workspace, readOnly: false },
+      // What commands can link to must not become a way for tools to reach it.
+      { path: folder.control, readOnly: false, direct: true },
+    ]
     this.files = createHostFiles({
       roots: this.#roots,
       beforeRead: () => this.#assertThere(),
@@ -175,7 +179,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
 
   async usage(): Promise<ResourceUsage> {
     this.#assertThere()
-    return measureUsage(findFamily(this.#family))
+    return measureUsage(findFamily(this.#family).pids)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -200,6 +204,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
     }
     this.#turn?.leave()
     this.#turn = turn
+    for (const process of this.#processes.all) process.takeUp()
     this.#status = 'running'
   }
 

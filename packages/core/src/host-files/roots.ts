@@ -8,15 +8,24 @@ export interface HostRoot {
   /** Absolute. Links in it are resolved once. */
   readonly path: string
   readonly readOnly: boolean
+  /** Reached only by paths that begin with it as written: never through a link in another root. Default false. */
+  readonly direct?: boolean
 }
 
 /** Which real paths may be used. The innermost root decides; what is hidden counts as outside. */
 export class HostRoots {
-  readonly #roots: { readonly asked: string; readonly readOnly: boolean; real: string | undefined }[]
+  readonly #roots: {
+    readonly asked: string
+    readonly readOnly: boolean
+    readonly direct: boolean
+    real: string | undefined
+  }[]
   readonly #hidden: { readonly asked: string; real: string | undefined }[]
 
   constructor(roots: readonly HostRoot[], hidden: readonly string[]) {
-    this.#roots = roots.map(({ path, readOnly }) => ({ asked: resolve(path), readOnly, real: undefined }))
+    this.#roots = roots.map(({ path, readOnly, direct = false }) => {
+      return { asked: resolve(path), readOnly, direct, real: undefined }
+    })
     this.#hidden = hidden.map((path) => ({ asked: resolve(path), real: undefined }))
   }
 
@@ -27,7 +36,9 @@ export class HostRoots {
     for (const root of this.#roots) {
       const path = realOf(root)
       if (!isWithin(real, path)) continue
-      if (found === undefined || path.length > found.path.length) found = { path, readOnly: root.readOnly }
+      if (found === undefined || path.length > found.path.length) {
+        found = { path, readOnly: root.readOnly, direct: root.direct }
+      }
     }
     return found
   }
@@ -35,9 +46,14 @@ export class HostRoots {
   /** Throws `path_escape`, and with `write` also `read_only`. */
   admit(real: string, asked: string, use: 'read' | 'write'): HostRoot {
     const root = this.find(real)
-    if (root === undefined) throw pathEscape(asked)
+    if (root === undefined || (root.direct === true && !this.#beginsIn(asked, root.path))) throw pathEscape(asked)
     if (use === 'write' && root.readOnly) throw readOnly(asked)
     return root
+  }
+
+  /** Whether a path as written begins with that root, by its own name or its real one. */
+  #beginsIn(asked: string, real: string): boolean {
+    return this.#roots.some((root) => realOf(root) === real && (isWithin(asked, root.asked) || isWithin(asked, real)))
   }
 
   isRoot(real: string): boolean {

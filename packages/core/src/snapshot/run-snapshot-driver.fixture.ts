@@ -1,8 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { bundleDriver } from '../../test/bundle-driver.js'
 import type { SnapshotRef } from '../contracts/snapshot.js'
 
 export interface DriverJob {
@@ -15,8 +14,7 @@ export interface DriverJob {
   readonly uid?: number
 }
 
-const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
-const driver = fileURLToPath(new URL('snapshot.driver.ts', import.meta.url))
+const driver = await bundleDriver(new URL('snapshot.driver.ts', import.meta.url))
 const run = promisify(execFile)
 
 /** Runs a job in a process of its own. `killed` when it died at the fail point. */
@@ -26,7 +24,7 @@ export async function runDriver(
   failpoint = '',
 ): Promise<{ readonly killed: boolean; readonly said: string }> {
   const env = { ...process.env, COFFERDAM_FAILPOINT: failpoint }
-  const command = ['--import', loader, '--conditions=@cofferdam/source', driver, job, JSON.stringify(options)]
+  const command = [driver, job, JSON.stringify(options)]
   try {
     const { stdout } = await run(process.execPath, command, { env, ...userOf(options) })
     return { killed: false, said: stdout }
@@ -44,8 +42,7 @@ function userOf({ uid }: { readonly uid?: number }): { uid?: number; gid?: numbe
 export function whyNotAs(uid: number): string | undefined {
   if (process.getuid?.() !== 0) return 'becoming another user needs root'
   const look = 'for (const path of process.argv.slice(1)) require("node:fs").accessSync(path)'
-  const paths = [driver, fileURLToPath(loader)]
-  const { status } = spawnSync(process.execPath, ['-e', look, ...paths], { uid, gid: uid, cwd: '/' })
+  const { status } = spawnSync(process.execPath, ['-e', look, driver], { uid, gid: uid, cwd: '/' })
   return status === 0 ? undefined : 'the repository lies where other users cannot read it'
 }
 

@@ -1,15 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { bundleDriver } from '../../test/bundle-driver.js'
 
-const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
-const driver = fileURLToPath(new URL('store.driver.ts', import.meta.url))
+const driver = await bundleDriver(new URL('store.driver.ts', import.meta.url))
 
 function argumentsOf(job: string, options: object): string[] {
-  return ['--import', loader, '--conditions=@cofferdam/source', driver, job, JSON.stringify(options)]
+  return [driver, job, JSON.stringify(options)]
 }
 
 /** Runs a job of the driver to its end while this process stands still. */
