@@ -10,6 +10,10 @@ import type { LocalBackendOptions } from './options.js'
  * **They are not isolated**: commands run as the user of this process, see its files and use its network. What is given is a
  * folder of their own, an environment of their own, an orderly end and a workspace that survives the process.
  *
+ * Commands with `keepOnPark` go on while their host lives, with their output. When it ends they go on as well and the next
+ * host can see and end them, but their output and exit are lost with the pipes, and the next write to one ends them as any
+ * broken pipe does: let such a command write to a file.
+ *
  * @throws `invalid_config` at once for options that cannot be used
  */
 export function localBackend(options: LocalBackendOptions = {}): CofferdamPlugin {

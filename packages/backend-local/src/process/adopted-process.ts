@@ -15,7 +15,7 @@ const SHOWN_CHARACTERS = 200
 /** Processes of a sandbox that another host started, by what their environment says. */
 export function findAdopted(family: Family, known: (id: string) => boolean): AdoptedProcess[] {
   const found = new Map<string, AdoptedProcess>()
-  for (const pid of findFamily(family).sort((a, b) => a - b)) {
+  for (const pid of findFamily(family).pids.toSorted((a, b) => a - b)) {
     const line = readEnvironment(pid).find((variable) => variable.startsWith(`${PROCESS_VARIABLE}=`))
     const marker = line === undefined ? undefined : parseProcessMarker(line.slice(PROCESS_VARIABLE.length + 1))
     if (marker === undefined || known(marker.id) || found.has(marker.id)) continue
@@ -80,7 +80,7 @@ export class AdoptedProcess implements SandboxProcess {
 
   /** Only a parent is told how a process ended, and we are not its parent. */
   async wait(): Promise<ProcessExit> {
-    while (findFamily(this.#family).length > 0) await sleep(POLL_MS)
+    while (findFamily(this.#family).pids.length > 0) await sleep(POLL_MS)
     const reason = 'it was started by a host that has ended, and nobody was told how it ended'
     throw new SandboxError(
       'transport_lost',

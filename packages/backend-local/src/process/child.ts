@@ -19,8 +19,8 @@ export interface Child {
   readonly stdin: Writable | null
   onExit(listener: (exit: ChildExit) => void): void
   resize(size: TerminalSize): void
-  /** Does not keep this process alive any more. */
-  unref(): void
+  /** Whether it keeps this process alive. */
+  holdOpen(hold: boolean): void
 }
 
 export interface StartChild extends SpawnPlan {
@@ -56,7 +56,7 @@ export async function startChild(request: StartChild): Promise<Child> {
     resize: () => {
       throw noTerminal()
     },
-    unref: () => child.unref(),
+    holdOpen: (hold) => (hold ? child.ref() : child.unref()),
   }
 }
 

@@ -19,17 +19,24 @@ export interface Family {
   readonly marker: string
 }
 
+/** What was found of a family. */
+export interface FamilyMembers {
+  readonly pids: readonly number[]
+  /** Process groups that belong to it as a whole: a signal to one reaches all of it at once, also who is being forked. */
+  readonly groups: readonly number[]
+}
+
 /**
  * All processes of a family that can be found: by the marker that they inherited, by the session or group of a member, and by
  * a parent that is a member. What left all three at once (an environment scrubbed, a session of its own, a parent gone) was
  * lost sight of, and that is why killing is declared `best-effort`.
  */
-export function findFamily(family: Family): number[] {
+export function findFamily(family: Family): FamilyMembers {
   const table = readProcessTable().filter(({ pid, isZombie }) => pid !== process.pid && !isZombie)
-  const members = new Set<number>()
   const alive = new Set(table.map(({ pid }) => pid))
   // A pid is given away again only when no session and no group has it as its number any more.
   const leaders = family.leaders.filter(({ pid, hasEnded }) => !hasEnded || !alive.has(pid)).map(({ pid }) => pid)
+  const members = new Set<number>()
   const sessions = new Set(leaders)
   const groups = new Set(leaders)
   for (const { pid } of table) if (hasMarker(pid, family.marker)) members.add(pid)
@@ -45,7 +52,8 @@ export function findFamily(family: Family): number[] {
       if (entry.group === entry.pid) groups.add(entry.pid)
     }
   }
-  return [...members]
+  const peopled = new Set(table.map(({ group }) => group))
+  return { pids: [...members], groups: [...groups].filter((group) => peopled.has(group)) }
 }
 
 /** Environment of a process as `name=value` lines; empty when it is gone or not ours to look at. */

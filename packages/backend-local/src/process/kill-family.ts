@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Signal } from '@cofferdam/core/plugin'
 import { findFamily } from './find-processes.js'
-import type { Family } from './find-processes.js'
+import type { Family, FamilyMembers } from './find-processes.js'
 
 /** Rounds of killing; a family that outlives them forks faster than we look. */
 const MAX_ROUNDS = 200
@@ -14,37 +14,42 @@ const MAX_STOP_ROUNDS = 20
 export async function killFamily(family: Family): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const members = holdStill(family)
-    if (members.length === 0) return
-    signalAll(members, 'SIGKILL')
+    if (members.pids.length === 0) return
+    signalMembers(members, 'SIGKILL')
     // Death is not instant: what it holds is let go first.
     await sleep(Math.min(20, round))
   }
 }
 
-/** Stops a family as a whole. Gives the members. */
-export function holdStill(family: Family): number[] {
+/** Stops a family as a whole: again until nobody is found who had not been stopped. */
+export function holdStill(family: Family): FamilyMembers {
   const held = new Set<number>()
-  for (let round = 0; round < MAX_STOP_ROUNDS; round++) {
-    const fresh = findFamily(family).filter((pid) => !held.has(pid))
-    if (fresh.length === 0) break
-    signalAll(fresh, 'SIGSTOP')
-    for (const pid of fresh) held.add(pid)
+  let members = findFamily(family)
+  for (let round = 0; round < MAX_STOP_ROUNDS && members.pids.some((pid) => !held.has(pid)); round++) {
+    signalMembers(members, 'SIGSTOP')
+    for (const pid of members.pids) held.add(pid)
+    members = findFamily(family)
   }
-  return [...held]
+  return members
 }
 
 /** Sends a signal to every member that can be found. */
 export function signalFamily(family: Family, signal: Signal): void {
-  signalAll(findFamily(family), signal)
+  const { pids } = findFamily(family)
+  // One by one: who is in a group and a member is to get it once.
+  for (const pid of pids) send(pid, signal)
 }
 
-function signalAll(pids: readonly number[], signal: Signal): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal)
-    } catch {
-      // Ended meanwhile.
-      continue
-    }
+function signalMembers({ pids, groups }: FamilyMembers, signal: Signal): void {
+  for (const group of groups) send(-group, signal)
+  for (const pid of pids) send(pid, signal)
+}
+
+function send(target: number, signal: Signal): void {
+  try {
+    process.kill(target, signal)
+  } catch {
+    // Ended meanwhile.
+    return
   }
 }

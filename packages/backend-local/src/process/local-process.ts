@@ -139,9 +139,20 @@ export class LocalProcess implements SandboxProcess {
 
   /** Lets go of it: it goes on, what it writes is remembered, and this process may end. */
   letGo(): void {
-    for (const pump of this.#pumps) pump.drain()
-    this.#options.child.unref()
+    for (const pump of this.#pumps) {
+      pump.drain()
+      pump.holdOpen(false)
+    }
+    this.#options.child.holdOpen(false)
     this.#timer?.unref()
+  }
+
+  /** Somebody holds the sandbox again: what is waited for will come. */
+  takeUp(): void {
+    if (this.#exit !== null) return
+    for (const pump of this.#pumps) pump.holdOpen(true)
+    this.#options.child.holdOpen(true)
+    this.#timer?.ref()
   }
 
   /** Closes our ends of its pipes but for those that somebody reads. For one that has ended and is not listed any more. */

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { OutputRing } from './output-ring.js'
@@ -61,8 +62,17 @@ export class OutputPump {
     this.#hasExited = true
     this.#wake()
     // What is left must not keep this process alive.
-    if ('unref' in this.#options.source && typeof this.#options.source.unref === 'function')
-      this.#options.source.unref()
+    this.holdOpen(false)
+  }
+
+  /** Whether waiting for this output keeps this process alive. */
+  holdOpen(hold: boolean): void {
+    // A socket; a terminal's stream has no such thing.
+    const { source } = this.#options
+    if (source instanceof Socket) {
+      if (hold) source.ref()
+      else source.unref()
+    }
   }
 
   /** Closes our end, unless somebody has asked for the stream. */

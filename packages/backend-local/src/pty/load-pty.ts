@@ -81,7 +81,8 @@ class TerminalChild implements Child {
     this.#terminal.resize(cols, rows)
   }
 
-  unref(): void {}
+  /** The library keeps its terminals to itself: as long as one is open, this process goes on. */
+  holdOpen(): void {}
 }
 
 function nameOf(number: number): Signal {

@@ -77,5 +77,5 @@ async function report(): Promise<void> {
   results['left of it'] = readdirSync(`${ws}/small`)
   results['old'] = readFileSync(`${ws}/small/old`, 'utf8')
   results['left in the workspace'] = readdirSync(ws).sort()
-  console.log(JSON.stringify(results))
+  process.stdout.write(`${JSON.stringify(results)}\n`)
 }

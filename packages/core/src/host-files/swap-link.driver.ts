@@ -4,7 +4,7 @@ import { renameSync, symlinkSync } from 'node:fs'
 const folder = process.argv[2] ?? ''
 const door = `${folder}/ws/door`
 symlinkSync(`${folder}/outside`, `${folder}/link`)
-console.log('ready')
+process.stdout.write('ready\n')
 for (;;) {
   renameSync(door, `${folder}/door`)
   renameSync(`${folder}/link`, door)
