@@ -8,7 +8,7 @@ export function diffFolders(before: string, after: string): Promise<string> {
     execFile('git', arguments_, { cwd: dirname(before) }, (error, stdout) => {
       // git says 1 when there is a difference.
       if (error === null || error.code === 1) resolve(stdout)
-      else reject(error)
+      else reject(new Error(`git diff failed: ${error.message}`))
     })
   })
 }

@@ -173,7 +173,6 @@ class LocalClient implements SandboxClient<LocalState> {
   #announce(): void {
     if (this.#announced) return
     this.#announced = true
-    this.#parts.services.logger.warn(`No isolation: ${WEAKNESS}`, { backend: 'local' })
     this.#parts.services.announceWeakness(WEAKNESS)
   }
 

@@ -2,7 +2,7 @@ import type { CreateSandbox, Limits, NetworkPlan, SandboxClient } from '../contr
 import type { AcquireRequest, Scope } from '../contracts/host.js'
 import { SandboxError } from '../errors/sandbox-error.js'
 import type { Manifest } from '../manifest/manifest.js'
-import { scopeValue, sessionSlotKey, slotKey } from './slot-key.js'
+import { scopeValue, slotKey } from './slot-key.js'
 
 const NO_LIMITS: Limits = { memoryBytes: null, cpus: null, pids: null, diskBytes: null }
 
@@ -70,11 +70,6 @@ export function planSandbox(from: SandboxPlanRequest): Omit<CreateSandbox, 'name
 
 function defaultNetwork(client: SandboxClient): NetworkPlan {
   return client.features.network.includes('none') ? { kind: 'none' } : { kind: 'open' }
-}
-
-/** The slot that a session without a scope has for itself. */
-export function ownSlot(sessionId: string): string {
-  return sessionSlotKey(sessionId)
 }
 
 function contradiction(argument: string, reason: string): SandboxError<'invalid_argument'> {

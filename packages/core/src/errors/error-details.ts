@@ -35,7 +35,13 @@ export interface SandboxErrorDetails {
   /** The command could not be started at all (no such program, directory or user). It ran not even in part. */
   exec_not_started: { reason: string }
   /** Only from `execOrThrow`: the command ran and did not exit with 0. */
-  exec_failed: { exitCode: number | null; signal: string | null; timedOut: boolean; stdoutTail: string; stderrTail: string }
+  exec_failed: {
+    exitCode: number | null
+    signal: string | null
+    timedOut: boolean
+    stdoutTail: string
+    stderrTail: string
+  }
   /** The connection to the sandbox was lost; what the operation did is not known. */
   transport_lost: { reason: string }
   /** The caller's AbortSignal fired. */

