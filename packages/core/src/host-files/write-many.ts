@@ -219,7 +219,7 @@ class ManyFiles {
     const components = relativeComponents(path)
     const name = components.at(-1) ?? ''
     const directory = this.#directory(components.slice(0, -1))
-    this.#resolver.roots.admit(joinReal(directory.real, name), path, 'write')
+    this.#resolver.roots.admit(joinReal(directory.real, name), joinReal(this.#request.into, path), 'write')
     return { directory, name }
   }
 
