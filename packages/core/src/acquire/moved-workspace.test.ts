@@ -193,7 +193,9 @@ describe('a backend that fails', () => {
     const plugin = faultyBackend(place.world, {
       client: (real) => ({
         resume: (...of) =>
-          down ? Promise.reject(new SandboxError('backend_unavailable', 'down', {})) : real.resume(...of),
+          down
+            ? Promise.reject(new SandboxError('backend_unavailable', 'down', { backend: 'memory', reason: 'down' }))
+            : real.resume(...of),
       }),
     })
     await using host = await place.host({ plugins: [plugin, sharedStores(place)] })
@@ -205,24 +207,46 @@ describe('a backend that fails', () => {
     expect(await session.files.readText('work.txt')).toBe('done')
   })
 
-  it.each([{ scope }, {}])('finds a sandbox again whose creation was not answered (%j)', async (request) => {
-    let lost = true
-    const plugin = faultyBackend(place.world, {
+  const unanswered = (on: () => boolean, listFails = false): ReturnType<typeof faultyBackend> =>
+    faultyBackend(place.world, {
       client: (real) => ({
         create: async (...of) => {
           const sandbox = await real.create(...of)
-          if (!lost) return sandbox
-          throw new SandboxError('backend_unavailable', 'the connection broke', {})
+          if (!on()) return sandbox
+          throw new SandboxError('backend_unavailable', 'cut', { backend: 'memory', reason: 'the connection broke' })
+        },
+        list: (...of) => {
+          if (!on() || !listFails) return real.list(...of)
+          throw new SandboxError('backend_unavailable', 'cut', { backend: 'memory', reason: 'the connection broke' })
         },
       }),
     })
-    await using host = await place.host({ plugins: [plugin, sharedStores(place)] })
+
+  it.each([{ scope }, {}])('removes a sandbox whose creation was not answered (%j)', async (request) => {
+    let broken = true
+    await using host = await place.host({ plugins: [unanswered(() => broken), sharedStores(place)] })
     expect(await codesOf(host.acquire({ ...request, manifest }))).toBe('backend_unavailable')
-    lost = false
+    expect(place.world.use.sandboxes).toBe(0)
+    broken = false
     const session = await host.acquire({ ...request, manifest, waitMs: 0 })
     expect(session.branch).toBe('cold')
-    expect(place.world.use.sandboxes).toBe(1)
     await session.release({ afterRelease: 'destroy' })
     expect(place.world.use.sandboxes).toBe(0)
+  })
+
+  it.each([{ scope }, {}])('finds it again, or reaps it, when the provider stays silent (%j)', async (request) => {
+    let broken = true
+    await using host = await place.host({ plugins: [unanswered(() => broken, true), sharedStores(place)] })
+    expect(await codesOf(host.acquire({ ...request, manifest }))).toBe('backend_unavailable')
+    expect(place.world.use.sandboxes).toBe(1)
+    broken = false
+    if (Object.keys(request).length > 0) {
+      const session = await host.acquire({ ...request, manifest, waitMs: 0 })
+      expect(session.branch).toBe('cold')
+      expect(place.world.use.sandboxes, 'never two').toBe(1)
+      await session.release({ afterRelease: 'destroy' })
+    } else expect((await host.host.reap({ graceMs: 0 })).failures).toEqual([])
+    expect(place.world.use.sandboxes).toBe(0)
+    expect((await place.states.list('records/')).keys).toHaveLength(Object.keys(request).length)
   })
 })

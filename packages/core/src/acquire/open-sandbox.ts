@@ -1,13 +1,15 @@
 import type { CreateSandbox, SandboxClient } from '../contracts/client.js'
 import type { Sandbox } from '../contracts/sandbox.js'
 import type { SandboxState } from '../contracts/sandbox.js'
+import type { SnapshotRef } from '../contracts/snapshot.js'
 import { isSandboxError, SandboxError } from '../errors/sandbox-error.js'
 import { failpoint } from '../failpoint.js'
 import type { SessionRecord } from '../session/session-record.js'
 import { assertRequirements } from './check-requirements.js'
 import { newIncarnation, sandboxName } from './claim-slot.js'
 import type { HostContext } from './host-context.js'
-import { saveWorkspace } from './save-workspace.js'
+import { hasMarker } from './ready-marker.js'
+import { engineOf, saveWorkspace, specOf } from './save-workspace.js'
 import type { Claim, OpenedSandbox } from './turn.js'
 
 export interface OpenSandboxRequest {
@@ -27,7 +29,7 @@ export async function openSandbox(
   await carryOver(context, claim, request)
   const client = clientOf(context, request.backend)
   const found = await reattach(context, claim, { client, request })
-  const sandbox = found ?? (await client.create(createRequest(context, claim, request), signalOf(request)))
+  const sandbox = found ?? (await create(context, claim, { client, request }))
   failpoint('acquire.created')
   try {
     assertRequirements(sandbox.features, request.plan.requires, request.backend)
@@ -76,6 +78,34 @@ function createRequest(context: HostContext, claim: Claim, request: OpenSandboxR
   }
 }
 
+/** A create that failed may have happened all the same: what it made is looked for and goes. */
+async function create(
+  context: HostContext,
+  claim: Claim,
+  at: { readonly client: SandboxClient; readonly request: OpenSandboxRequest },
+): Promise<Sandbox> {
+  const { keeper } = claim
+  try {
+    return await at.client.create(createRequest(context, claim, at.request), signalOf(at.request))
+  } catch (error) {
+    if (keeper.lost.aborted) throw error
+    try {
+      await removeByName(context, claim, at.client)
+    } catch {
+      // Nobody can tell now. The record keeps its name, so that the next claim finds it and a reaper removes it.
+      await keeper.write((record) => ({ ...record, compute: 'parked' })).catch(() => undefined)
+    }
+    throw error
+  }
+}
+
+async function removeByName(context: HostContext, claim: Claim, client: SandboxClient): Promise<void> {
+  const filter = { deployment: context.deployment, slotHash: claim.hash }
+  for await (const summary of client.list(filter)) {
+    if (summary.name === claim.keeper.record.sandboxName) await client.delete(summary.state)
+  }
+}
+
 async function reattach(
   context: HostContext,
   claim: Claim,
@@ -111,46 +141,57 @@ async function carryOver(context: HostContext, claim: Claim, request: OpenSandbo
   await moveOut(context, claim, { client, request, why: null })
 }
 
+interface MoveOutRequest {
+  readonly client: SandboxClient
+  readonly request: OpenSandboxRequest
+  readonly why: SandboxError | null
+}
+
 /** Saves what the old sandbox holds, points the record to a new one, and removes the old. */
-async function moveOut(
-  context: HostContext,
-  claim: Claim,
-  from: { readonly client: SandboxClient; readonly request: OpenSandboxRequest; readonly why: SandboxError | null },
-): Promise<void> {
+async function moveOut(context: HostContext, claim: Claim, from: MoveOutRequest): Promise<void> {
   const { keeper, hash } = claim
   const state = parseSandboxState(from.client, keeper.record)
-  let snapshot = keeper.record.snapshot
-  let old: Sandbox | undefined
-  try {
-    old = await from.client.resume(state, createRequest(context, claim, from.request), {
-      plan: 'any',
-      ...signalOf(from.request),
-    })
-  } catch (error) {
-    if (!isSandboxError(error, 'sandbox_gone')) throw error
-  }
-  if (old !== undefined) {
-    try {
-      if (claim.tookOver && !old.features.fencing) await old.stop()
-      await old.start({ fence: BigInt(keeper.record.fence), ...signalOf(from.request) })
-      const saved = await saveWorkspace(context, {
-        record: keeper.record,
-        hash,
-        sandbox: old,
-        ...signalOf(from.request),
-      })
-      if (saved === null) throw from.why ?? cannotCarry(keeper.record)
-      snapshot = saved
-    } finally {
-      await old[Symbol.asyncDispose]()
-    }
-  }
-  await keeper.write((record) => replaced(record, hash, { backend: from.request.backend, snapshot }))
+  const saved = await saveOld(context, claim, from)
+  await keeper.write((record) =>
+    replaced(record, hash, { backend: from.request.backend, snapshot: saved ?? record.snapshot }, saved !== null),
+  )
   failpoint('acquire.moved')
   await from.client.delete(state)
 }
 
-function replaced(record: SessionRecord, hash: string, to: Pick<SessionRecord, 'backend' | 'snapshot'>): SessionRecord {
+/** Null when the sandbox is gone or its workspace is not whole: what the record points to is the newest then. */
+async function saveOld(context: HostContext, claim: Claim, from: MoveOutRequest): Promise<SnapshotRef | null> {
+  const { keeper, hash } = claim
+  const { record } = keeper
+  const signal = signalOf(from.request)
+  const request = createRequest(context, claim, from.request)
+  let old: Sandbox
+  try {
+    old = await from.client.resume(parseSandboxState(from.client, record), request, { plan: 'any', ...signal })
+  } catch (error) {
+    if (isSandboxError(error, 'sandbox_gone')) return null
+    throw error
+  }
+  try {
+    if (claim.tookOver && !old.features.fencing) await old.stop()
+    await old.start({ fence: BigInt(record.fence), ...signal })
+    await engineOf(context, record.snapshot ?? specOf(record)).recover(old)
+    if (!record.workspaceReady || !(await hasMarker(old, record))) return null
+    const saved = await saveWorkspace(context, { record, hash, sandbox: old, ...signal })
+    if (saved === null) throw from.why ?? cannotCarry(record)
+    return saved
+  } finally {
+    await old[Symbol.asyncDispose]()
+  }
+}
+
+/** For a new sandbox, whose workspace comes from the snapshot. */
+function replaced(
+  record: SessionRecord,
+  hash: string,
+  to: Pick<SessionRecord, 'backend' | 'snapshot'>,
+  saved = false,
+): SessionRecord {
   const incarnation = newIncarnation()
   return {
     ...record,
@@ -158,8 +199,7 @@ function replaced(record: SessionRecord, hash: string, to: Pick<SessionRecord, '
     incarnation,
     sandboxName: sandboxName(hash, incarnation),
     sandboxState: null,
-    workspaceReady: false,
-    unsaved: false,
+    unsaved: record.unsaved && !saved,
     compute: 'none',
   }
 }

@@ -134,7 +134,11 @@ async function giveUp(context: HostContext, judged: Judged): Promise<void> {
     expiresAtMs: null,
     updatedAtMs: Math.round(context.clock.nowMs()),
   }
-  await context.states.put(recordKey(summary.identity.slotHash), recordToJson(next), { ifVersion: version })
+  const key = recordKey(summary.identity.slotHash)
+  // Nobody can ever ask again for the slot of a session that has no scope and left nothing.
+  if (next.snapshot === null && record.slot.startsWith('sessions/'))
+    return context.states.delete(key, { ifVersion: version })
+  await context.states.put(key, recordToJson(next), { ifVersion: version })
 }
 
 function heldByOther(context: HostContext, record: SessionRecord): boolean {

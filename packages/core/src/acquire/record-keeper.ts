@@ -108,6 +108,7 @@ export class RecordKeeper {
   delete(): Promise<void> {
     const deleted = this.#queue.then(async () => {
       this.assertHeld()
+      await this.#settleDoubt()
       await this.#store.delete(this.#key, { ifVersion: this.#version })
     })
     this.#queue = deleted.catch(() => undefined)

@@ -38,7 +38,7 @@ async function giveBack(context: HostContext, claim: Claim, removed: boolean): P
   const updatedAtMs = Math.round(context.clock.nowMs())
   const { record } = keeper
   const empty = removed || record.compute === 'none'
-  if (empty && record.snapshot === null && !record.workspaceReady) {
+  if (empty && record.snapshot === null && (removed || !record.workspaceReady)) {
     if (claim.slot.startsWith('sessions/')) return keeper.delete()
     return keeper.write((now) => ({
       ...now,
