@@ -94,7 +94,7 @@ async function claimUnderLease(
 }
 
 function judge(context: HostContext, record: SessionRecord): ReturnType<typeof judgeClaim> {
-  return judgeClaim({ record, reach: context.guard.reach, nowMs: context.clock.nowMs() })
+  return judgeClaim({ record, reach: context.guard.reach, hostId: context.hostId, nowMs: context.clock.nowMs() })
 }
 
 /** The record with the caller's pointers in place of its own; a deleted one counts as none. */

@@ -12,6 +12,7 @@ import type { RecordOwner } from '../session/session-record.js'
 import type { HostAccess } from '../workspace/host-access.js'
 import type { Heartbeat } from './heartbeat.js'
 import type { ParkedSandboxes } from './parked-sandboxes.js'
+import type { StepBounds } from './release-steps.js'
 
 /** What a host is made of, as far as acquiring and releasing need it. Composed once by `createHost`. */
 export interface HostContext {
@@ -35,6 +36,7 @@ export interface HostContext {
   readonly stateKey: Uint8Array | null
   /** Life of a lease without a sign of its holder. */
   readonly leaseTtlMs: number
+  readonly releaseBoundsMs: StepBounds
   readonly live: LiveSessions
   readonly parked: ParkedSandboxes
   readonly heartbeat: Heartbeat

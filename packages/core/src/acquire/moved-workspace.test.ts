@@ -30,7 +30,8 @@ async function work(options: { readonly unsaved?: boolean } = {}): Promise<void>
   await session.files.remove('README.md')
   if (options.unsaved !== true) return void (await session.release())
   const put = place.blobs.put.bind(place.blobs)
-  place.blobs.put = () => Promise.reject(new SandboxError('store_unavailable', 'down', { store: 'test' }))
+  place.blobs.put = () =>
+    Promise.reject(new SandboxError('store_unavailable', 'down', { store: 'test', reason: 'test' }))
   expect(await codesOf(session.release())).toMatch(/^\[/)
   place.blobs.put = put
 }
@@ -90,7 +91,8 @@ describe('another plan', () => {
     await work()
     await using host = await place.host()
     const put = place.blobs.put.bind(place.blobs)
-    place.blobs.put = () => Promise.reject(new SandboxError('store_unavailable', 'down', { store: 'test' }))
+    place.blobs.put = () =>
+      Promise.reject(new SandboxError('store_unavailable', 'down', { store: 'test', reason: 'test' }))
     expect(await codesOf(host.acquire({ scope, manifest, network: { kind: 'open' } }))).toBe('store_unavailable')
     place.blobs.put = put
     const session = await host.acquire({ scope, manifest, waitMs: 0 })

@@ -142,7 +142,9 @@ async function giveUp(context: HostContext, judged: Judged): Promise<void> {
 }
 
 function heldByOther(context: HostContext, record: SessionRecord): boolean {
-  return judgeClaim({ record, reach: context.guard.reach, nowMs: context.clock.nowMs() }) === 'held'
+  return (
+    judgeClaim({ record, reach: context.guard.reach, hostId: context.hostId, nowMs: context.clock.nowMs() }) === 'held'
+  )
 }
 
 function slotOf(value: unknown): string | undefined {

@@ -31,7 +31,7 @@ export async function releaseSession(
   options: ReleaseOptions,
 ): Promise<ReleaseResult> {
   const { claim, live } = turn
-  const steps = new ReleaseSteps(context.clock, live.emit)
+  const steps = new ReleaseSteps({ clock: context.clock, boundsMs: context.releaseBoundsMs, emit: live.emit })
   const after = options.afterRelease ?? turn.request.afterRelease ?? defaultAfter(turn)
   const { preStop } = turn.request.hooks ?? {}
   if (preStop !== undefined) await steps.run('hooks', async () => preStop(hookHandle(context, turn)))
@@ -42,11 +42,14 @@ export async function releaseSession(
   if (held) compute = await takeDown(context, turn, { steps, after, signal: options.signal })
   else steps.failures.push(lostBeforeRelease(claim.slot))
   context.heartbeat.remove(claim.keeper)
-  await steps.run('lease', async () => {
-    await turn.opened.sandbox[Symbol.asyncDispose]()
-    claim.keeper.retire()
-    await claim.lease.release()
-  })
+  await steps.run(
+    'lease',
+    async () => turn.opened.sandbox[Symbol.asyncDispose](),
+    async () => {
+      claim.keeper.retire()
+      await claim.lease.release()
+    },
+  )
   live.moveTo(steps.failures.length === 0 ? 'stopped' : 'failed')
   live.moveTo('closed')
   if (steps.failures.length > 0) throw new AggregateError(steps.failures, summary(claim.slot, steps.failures))

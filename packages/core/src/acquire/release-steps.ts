@@ -2,8 +2,11 @@ import type { Clock } from '../contracts/clock.js'
 import type { ReleaseStep, SandboxEventBody } from '../contracts/observer.js'
 import { isSandboxError, SandboxError } from '../errors/sandbox-error.js'
 
-/** How long each step may take. A step that runs over counts as failed, and the release goes on. */
-export const STEP_BOUNDS_MS: Readonly<Record<ReleaseStep, number>> = {
+/** How long each step of a release may take. */
+export type StepBounds = Readonly<Record<ReleaseStep, number>>
+
+/** What holds unless the application says otherwise. A step that runs over counts as failed, and the release goes on. */
+export const STEP_BOUNDS_MS: StepBounds = {
   hooks: 60_000,
   processes: 30_000,
   freeze: 15_000,
@@ -18,32 +21,37 @@ export const STEP_BOUNDS_MS: Readonly<Record<ReleaseStep, number>> = {
 export class ReleaseSteps {
   readonly failures: unknown[] = []
   readonly #clock: Clock
+  readonly #boundsMs: StepBounds
   readonly #emit: (event: SandboxEventBody) => void
 
-  constructor(clock: Clock, emit: (event: SandboxEventBody) => void) {
-    this.#clock = clock
-    this.#emit = emit
+  constructor(options: { clock: Clock; boundsMs: StepBounds; emit: (event: SandboxEventBody) => void }) {
+    this.#clock = options.clock
+    this.#boundsMs = options.boundsMs
+    this.#emit = options.emit
   }
 
-  /** True when the step succeeded. `work` gets a signal that fires when the step's time is over. */
-  async run(step: ReleaseStep, work: (signal: AbortSignal) => Promise<unknown>): Promise<boolean> {
+  /** True when the step succeeded. Work gets a signal that fires when its time is over. */
+  async run(step: ReleaseStep, ...works: readonly ((signal: AbortSignal) => Promise<unknown>)[]): Promise<boolean> {
     const startedMs = this.#clock.monotonicMs()
-    let failure: unknown
-    try {
-      await bounded(step, work)
-    } catch (error) {
-      failure = error
-      this.failures.push(error)
+    const failures: unknown[] = []
+    // Each of several has the whole time, and the next one its turn whatever became of the one before.
+    for (const work of works) {
+      await bounded(step, this.#boundsMs[step], work).catch((error: unknown) => failures.push(error))
     }
-    const error = isSandboxError(failure) ? failure.toJSON() : null
+    this.failures.push(...failures)
+    const first = failures[0]
+    const error = isSandboxError(first) ? first.toJSON() : null
     this.#emit({ type: 'release.step', step, durationMs: this.#clock.monotonicMs() - startedMs, error })
-    return failure === undefined
+    return failures.length === 0
   }
 }
 
-async function bounded(step: ReleaseStep, work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+async function bounded(
+  step: ReleaseStep,
+  timeoutMs: number,
+  work: (signal: AbortSignal) => Promise<unknown>,
+): Promise<void> {
   const controller = new AbortController()
-  const timeoutMs = STEP_BOUNDS_MS[step]
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {

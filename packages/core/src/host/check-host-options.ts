@@ -1,3 +1,4 @@
+import { STEP_BOUNDS_MS } from '../acquire/release-steps.js'
 import { SandboxError } from '../errors/sandbox-error.js'
 import type { HostOptions } from './host-options.js'
 
@@ -13,6 +14,7 @@ const KNOWN: readonly (keyof HostOptions)[] = [
   'secrets',
   'stateKey',
   'leaseTtlMs',
+  'releaseBoundsMs',
   'maxParked',
   'drainOnSignals',
   'logger',
@@ -34,6 +36,13 @@ export function checkHostOptions(options: HostOptions): void {
   }
   if (leaseTtlMs !== undefined && !(Number.isFinite(leaseTtlMs) && leaseTtlMs >= 1_000)) {
     problems.push('leaseTtlMs is a number of milliseconds, at least 1 000')
+  }
+  for (const [step, boundMs] of Object.entries(options.releaseBoundsMs ?? {})) {
+    if (!Object.hasOwn(STEP_BOUNDS_MS, step)) {
+      problems.push(`releaseBoundsMs: there is no step ${step}; there are ${Object.keys(STEP_BOUNDS_MS).join(', ')}`)
+    } else if (!(Number.isFinite(boundMs) && boundMs > 0 && boundMs < 2 ** 31)) {
+      problems.push(`releaseBoundsMs.${step} is a number of milliseconds, above 0 and at most 24 days`)
+    }
   }
   if (maxParked !== undefined && !(Number.isInteger(maxParked) && maxParked >= 0))
     problems.push('maxParked is a whole number')

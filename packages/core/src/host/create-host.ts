@@ -4,6 +4,7 @@ import { unmetRequirements } from '../acquire/check-requirements.js'
 import { Heartbeat } from '../acquire/heartbeat.js'
 import type { HostContext } from '../acquire/host-context.js'
 import { ParkedSandboxes } from '../acquire/parked-sandboxes.js'
+import { STEP_BOUNDS_MS } from '../acquire/release-steps.js'
 import type { Host } from '../contracts/host.js'
 import type { SandboxEvent } from '../contracts/observer.js'
 import { BASE_DIR, CLOCK, DEPLOYMENT, EMIT, LOGGER } from '../di/tokens.js'
@@ -100,6 +101,7 @@ function contextOf(options: HostOptions, services: ComposedServices, facilities:
     hostAccess: { baseDir, grants: parsePathGrants(options.grants ?? []) },
     stateKey: options.stateKey ?? null,
     leaseTtlMs,
+    releaseBoundsMs: { ...STEP_BOUNDS_MS, ...options.releaseBoundsMs },
     live: { handles: new Set(), shared: new Map() },
     parked: new ParkedSandboxes({ maxParked: options.maxParked ?? 16, states, guard, backends, logger }),
     heartbeat: new Heartbeat(clock, leaseTtlMs, guard.reach !== 'cluster'),

@@ -1,5 +1,6 @@
 import type { Clock } from '../contracts/clock.js'
 import type { FeatureRequirements } from '../contracts/features.js'
+import type { ReleaseStep } from '../contracts/observer.js'
 import type { Logger } from '../contracts/logger.js'
 import type { SnapshotSpec } from '../contracts/snapshot.js'
 import type { CofferdamPlugin } from '../plugin/define-plugin.js'
@@ -29,6 +30,11 @@ export interface HostOptions {
   readonly stateKey?: Uint8Array
   /** How long a slot stays with a holder that gives no sign of life. Default 60 000. */
   readonly leaseTtlMs?: number
+  /**
+   * How long each step of a release may take; one that runs over counts as failed, and the next begins. Default: a minute
+   * for `hooks` and `record`, 30 000 for `processes`, 30 minutes for `snapshot`, 120 000 for `compute`, else 15 000.
+   */
+  readonly releaseBoundsMs?: Partial<Record<ReleaseStep, number>>
   /** Parked sandboxes that this host keeps at most. Default 16. */
   readonly maxParked?: number
   /** Whether SIGINT and SIGTERM release all sessions before they end the process. Default true. */
