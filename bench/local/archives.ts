@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SandboxSession, SnapshotRef } from '@cofferdam/core'
 import type { Benchmark } from '../benchmark.js'
@@ -22,11 +22,11 @@ async function manyFiles(): Promise<readonly Figure[]> {
   const host = await localHost(folder.path)
   const source = join(folder.path, 'project')
   const tar = join(folder.path, 'project.tar.gz')
-  const extracted = join(folder.path, 'extracted')
   mkdirSync(source)
   writeProject(source)
   const manifest = { entries: { '.': { kind: 'local_dir', source: 'project' } } } as const
-  let restored: SandboxSession | undefined
+  const restored: SandboxSession[] = []
+  let extractions = 0
   try {
     const session = await host.acquire({ manifest, afterRelease: 'destroy' })
     let snapshot: SnapshotRef | null = null
@@ -45,23 +45,22 @@ async function manyFiles(): Promise<readonly Figure[]> {
       name: 'restore of 2 000 files / 14 MB',
       ours: {
         run: async () =>
-          void (restored = await host.acquire({
-            snapshot: from,
-            afterRelease: 'destroy',
-            snapshots: { kind: 'none' },
-          })),
-        after: async () => void (await restored?.release()),
+          void restored.push(
+            await host.acquire({ snapshot: from, afterRelease: 'destroy', snapshots: { kind: 'none' } }),
+          ),
       },
       baseline: {
-        before: () => void mkdirSync(extracted),
-        run: () => Promise.resolve(execFileSync('tar', ['-C', extracted, '-xzf', tar])),
-        after: () => rmSync(extracted, { recursive: true }),
+        before: () => void mkdirSync(join(folder.path, `extracted-${++extractions}`)),
+        run: () =>
+          Promise.resolve(execFileSync('tar', ['-C', join(folder.path, `extracted-${extractions}`), '-xzf', tar])),
       },
       target: 3,
       pairs: 9,
     })
     return [take, restore]
   } finally {
+    // Only now, see METHOD.md.
+    for (const session of restored) await session.release()
     await host[Symbol.asyncDispose]()
     folder.remove()
   }

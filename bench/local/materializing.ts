@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SandboxSession } from '@cofferdam/core'
 import type { Benchmark } from '../benchmark.js'
@@ -13,32 +13,33 @@ export const materializing: Benchmark = {
     const folder = createTestFolder()
     const host = await localHostInMemory(folder.path)
     const source = join(folder.path, 'project')
-    const copy = join(folder.path, 'copy')
     mkdirSync(source)
     writeProject(source)
-    let session: SandboxSession | undefined
+    const sessions: SandboxSession[] = []
+    let copies = 0
     try {
       return [
         await compare({
           name: 'local_dir of 2 000 files / 14 MB',
           ours: {
             run: async () => {
-              session = await host.acquire({
+              const session = await host.acquire({
                 manifest: { entries: { '.': { kind: 'local_dir', source: 'project' } } },
                 snapshots: { kind: 'none' },
                 afterRelease: 'destroy',
               })
+              sessions.push(session)
             },
-            after: async () => void (await session?.release()),
           },
           baseline: {
-            run: () => Promise.resolve(execFileSync('cp', ['-a', source, copy])),
-            after: () => rmSync(copy, { recursive: true }),
+            run: () => Promise.resolve(execFileSync('cp', ['-a', source, join(folder.path, `copy-${copies++}`)])),
           },
           target: 2,
         }),
       ]
     } finally {
+      // Only now, see METHOD.md.
+      for (const session of sessions) await session.release()
       await host[Symbol.asyncDispose]()
       folder.remove()
     }
