@@ -141,7 +141,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
     if (this.#status === 'gone' || this.#status === 'let go') return
     await this.#starting?.catch(() => undefined)
     // Whoever comes after us runs things of its own, and they are not ours to end.
-    if (this.#turn !== undefined && !this.#turn.held()) throw this.#notHeld()
+    if (this.#turn !== undefined && !this.#turn.held() && this.#isThere()) throw this.#notHeld()
     if (this.#status === 'running') this.#status = 'stopped'
     await this.#endAll()
     if (findLabels(`${this.#options.folder.path}/labels.json`) !== undefined) this.#holder.stop()

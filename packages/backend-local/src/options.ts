@@ -5,7 +5,7 @@ import { z } from 'zod'
 export interface LocalBackendOptions {
   /** Folder that holds them, on a file system with links and permissions. Relative to the base directory of the host. Default `.cofferdam/local`. */
   readonly root?: string
-  /** `PATH` of every command that brings none of its own. Default: that of this process. */
+  /** `PATH` of every command that brings none of its own. Default: the directories of the system, never that of this process. */
   readonly path?: string
   /** Ended processes whose exit and output are remembered, for each sandbox. Default 256. */
   readonly keepEnded?: number
@@ -13,14 +13,11 @@ export interface LocalBackendOptions {
 
 export type CheckedOptions = Required<LocalBackendOptions>
 
-const FALLBACK_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 const optionsSchema = z.strictObject({
   root: z.string().min(1, 'give the path of a folder').default('.cofferdam/local'),
-  path: z
-    .string()
-    .min(1, 'give a list of folders, divided by colons')
-    .default(() => process.env['PATH'] ?? FALLBACK_PATH),
+  path: z.string().min(1, 'give a list of folders, divided by colons').default(SYSTEM_PATH),
   keepEnded: z.int('give a whole number').min(0, 'give 0 or more').max(100_000, 'give at most 100000').default(256),
 })
 

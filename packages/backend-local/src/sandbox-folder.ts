@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -26,7 +27,7 @@ import { errnoOf } from './map-error.js'
  *                      /control        core's own, hidden from tools
  *                      /tmp            TMPDIR of its commands
  *                      /holder         whose turn it is
- *        sandboxes/.new-…              being made
+ *        sandboxes/.new-…              being made, by which process
  *        sandboxes/.gone-<id>-…        being removed
  * ```
  */
@@ -41,6 +42,7 @@ export interface SandboxFolder {
 }
 
 const GONE = /^\.gone-(.+)-[0-9a-f]{12}$/
+const DRAFT = /^\.new-(\w+)-(\d+)-/
 const DRAFT_MS = 3_600_000
 const FOLDERS = ['workspace', 'control', 'tmp', 'holder'] as const
 
@@ -61,7 +63,7 @@ export class SandboxFolders {
     const id = sandboxId(request.name, request.identity)
     const there = this.find(id)
     if (there !== undefined) return there
-    const draft = mkdtempSync(join(this.#home, '.new-'))
+    const draft = mkdtempSync(join(this.#home, `.new-${pidNamespace()}-${process.pid}-`))
     const labels = makeLabels(request, { createdAtMs: nowMs, marker: randomBytes(16).toString('hex') })
     try {
       for (const name of FOLDERS) mkdirSync(join(draft, name), { mode: 0o700 })
@@ -123,12 +125,15 @@ export class SandboxFolders {
     await removeHostTree(folder)
   }
 
-  /** A draft that a dead process left, long after it could have become something. */
+  /** Drafts of dead processes: known by their pid where it counts in our namespace, else by their age. */
   #sweepDrafts(): void {
     for (const name of readdirSync(this.#home)) {
       if (!name.startsWith('.new-')) continue
+      const [, namespace, pid] = DRAFT.exec(name) ?? []
+      const dead = namespace === pidNamespace() && !isAlive(Number(pid))
       const stat = lstatSync(join(this.#home, name), { throwIfNoEntry: false })
-      if (stat !== undefined && Date.now() - stat.mtimeMs > DRAFT_MS) this.#scrap(join(this.#home, name))
+      if (stat === undefined) continue
+      if (dead || Date.now() - stat.mtimeMs > DRAFT_MS) this.#scrap(join(this.#home, name))
     }
   }
 
@@ -145,5 +150,23 @@ export class SandboxFolders {
       string,
     ]
     return { id, path, workspace, control, tmp, holder, labels }
+  }
+}
+
+/** Names the pid namespace of this process, where there are such. */
+function pidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid').replace(/\D/g, '')
+  } catch {
+    return 'none'
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return errnoOf(error) !== 'ESRCH'
   }
 }

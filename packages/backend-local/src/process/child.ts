@@ -1,14 +1,10 @@
 import { spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
-import type { Signal, TerminalSize } from '@cofferdam/core/plugin'
+import type { TerminalSize } from '@cofferdam/core/plugin'
 import { SandboxError } from '@cofferdam/core/plugin'
+import { exitOf } from './child-exit.js'
+import type { ChildExit } from './child-exit.js'
 import type { SpawnPlan } from './plan-spawn.js'
-
-/** How a program itself ended. */
-export interface ChildExit {
-  readonly exitCode: number | null
-  readonly signal: Signal | null
-}
 
 /** A program that was started here, as leader of a session of its own. */
 export interface Child {
@@ -45,7 +41,7 @@ export async function startChild(request: StartChild): Promise<Child> {
   child.on('error', () => undefined)
   child.stdin?.on('error', () => undefined)
   const exited = new Promise<ChildExit>((resolve) => {
-    child.once('exit', (exitCode, signal) => resolve({ exitCode, signal: signal as Signal | null }))
+    child.once('exit', (exitCode, signal) => resolve(exitOf(exitCode, signal)))
   })
   return {
     pid: child.pid,

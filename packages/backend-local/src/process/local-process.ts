@@ -9,7 +9,8 @@ import type {
   SpawnRequest,
   TerminalSize,
 } from '@cofferdam/core/plugin'
-import type { Child, ChildExit } from './child.js'
+import type { Child } from './child.js'
+import type { ChildExit } from './child-exit.js'
 import type { Family } from './find-processes.js'
 import { closedInput, inputStream } from './input-stream.js'
 import { killFamily, signalFamily } from './kill-family.js'

@@ -1,8 +1,9 @@
 import { Readable, Writable } from 'node:stream'
 import type { IPty } from '@lydell/node-pty'
-import type { Signal, TerminalSize } from '@cofferdam/core/plugin'
-import { constants } from 'node:os'
-import type { Child, ChildExit } from '../process/child.js'
+import type { TerminalSize } from '@cofferdam/core/plugin'
+import type { Child } from '../process/child.js'
+import { exitBySignal } from '../process/child-exit.js'
+import type { ChildExit } from '../process/child-exit.js'
 import type { SpawnPlan } from '../process/plan-spawn.js'
 
 export interface StartTerminal extends SpawnPlan {
@@ -52,11 +53,7 @@ class TerminalChild implements Child {
     this.#exited = new Promise((resolve) => {
       terminal.onExit(({ exitCode, signal }) => {
         this.stdout.push(null)
-        resolve(
-          signal === undefined || signal === 0
-            ? { exitCode, signal: null }
-            : { exitCode: null, signal: nameOf(signal) },
-        )
+        resolve(signal === undefined || signal === 0 ? { exitCode, signal: null } : exitBySignal(signal))
       })
     })
     this.stdin = new Writable({
@@ -83,9 +80,4 @@ class TerminalChild implements Child {
 
   /** The library keeps its terminals to itself: as long as one is open, this process goes on. */
   holdOpen(): void {}
-}
-
-function nameOf(number: number): Signal {
-  const found = Object.entries(constants.signals).find(([, value]) => value === number)
-  return (found?.[0] ?? `SIG${number}`) as Signal
 }
