@@ -136,6 +136,7 @@ describe('slots', () => {
     expect(await two.files.readText('shared.txt')).toBe('x')
     expect((await one.release()).compute).toBe('left')
     expect(await codeOf(one.exec('true'))).toBe('not_running')
+    expect(await codeOf(host.acquire({ scope, manifest, concurrency: 'share' }))).toBe('plan_changed')
     expect((await two.exec('echo still here')).stdout).toBe('still here\n')
     expect((await two.release()).compute).toBe('parked')
   })

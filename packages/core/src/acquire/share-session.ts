@@ -1,5 +1,6 @@
 import type { SandboxSession } from '../contracts/session.js'
 import { SandboxError } from '../errors/sandbox-error.js'
+import { diffManifests } from '../manifest/diff-manifests.js'
 import type { HostContext, SharedSession } from './host-context.js'
 import { openTurn } from './open-turn.js'
 import type { DecidedRequest } from './open-turn.js'
@@ -27,7 +28,14 @@ export async function shareSession(
   const existing = context.live.shared.get(slot)
   if (existing !== undefined) {
     existing.holders += 1
-    return handOut(await existing.opening, existing)
+    const turn = await existing.opening
+    try {
+      assertSamePlan(turn, decided)
+    } catch (error) {
+      existing.holders -= 1
+      throw error
+    }
+    return handOut(turn, existing)
   }
   const opening = seedSlot(context, decided.request, slot).then((from) => openTurn(context, decided, from))
   const shared: SharedSession = { opening, holders: 1 }
@@ -38,4 +46,20 @@ export async function shareSession(
     context.live.shared.delete(slot)
     throw error
   }
+}
+
+/** Who joins gets what is there. What asks for something else is told so instead of being ignored. */
+function assertSamePlan(turn: Turn, decided: DecidedRequest): void {
+  const { request, manifest, backend, slot } = decided
+  const changed = [
+    ...(request.backend !== undefined && backend !== turn.live.backendId ? ['backend'] : []),
+    ...(request.manifest !== undefined && !diffManifests(turn.live.manifest, manifest).equal ? ['manifest'] : []),
+    ...(['state', 'snapshot'] as const).filter((source) => request[source] !== undefined),
+  ]
+  if (changed.length === 0) return
+  throw new SandboxError(
+    'plan_changed',
+    `${slot ?? ''} is shared already, with another ${changed.join(' and ')}; leave that out, or wait until it is released`,
+    { changed },
+  )
 }
