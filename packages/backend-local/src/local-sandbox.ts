@@ -30,7 +30,7 @@ import { findFamily } from './process/find-processes.js'
 import { holdStill, killFamily, signalFamily } from './process/kill-family.js'
 import { LocalProcess } from './process/local-process.js'
 import { measureUsage } from './process/measure-usage.js'
-import { dropIdleTable, dropProcessTable, processTableOf } from './process/process-table.js'
+import { dropProcessTable, joinProcessTable, leaveProcessTable } from './process/process-table.js'
 import type { ProcessTable } from './process/process-table.js'
 import { planSpawn, programOf } from './process/plan-spawn.js'
 import type { SpawnPlan } from './process/plan-spawn.js'
@@ -69,12 +69,14 @@ export class LocalSandbox implements Sandbox<LocalState> {
   #status: Status = 'created'
   #turn: Turn | undefined
   #starting: Promise<void> | undefined
+  /** Of our turns: what was spawned in them is ours to let go. */
+  readonly #nonces = new Set<string>()
   #spawned = 0
 
   constructor(options: LocalSandboxOptions) {
     const { folder, features } = options
     this.#options = options
-    this.#processes = processTableOf(folder.labels.marker)
+    this.#processes = joinProcessTable(folder.labels.marker)
     this.id = folder.id
     this.state = Object.freeze({ version: 1, id: folder.id })
     this.features = features
@@ -187,8 +189,8 @@ export class LocalSandbox implements Sandbox<LocalState> {
     await this.#starting?.catch(() => undefined)
     this.#status = 'let go'
     await this.#closeEndpoints()
-    for (const process of this.#processes.all) process.letGo()
-    dropIdleTable(this.#options.folder.labels.marker)
+    for (const process of this.#processes.all) if (this.#nonces.has(nonceOf(process.id))) process.letGo()
+    leaveProcessTable(this.#options.folder.labels.marker)
     this.#turn?.leave()
   }
 
@@ -212,6 +214,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
     const turn = this.#turn as Turn
     const startedAtMs = this.#options.nowMs()
     const { background = false, keepOnPark = false, operationId } = request
+    this.#nonces.add(turn.nonce)
     const id = `${turn.nonce}-${++this.#spawned}`
     const marker = formatProcessMarker({ id, operationId, background, keepOnPark, startedAtMs })
     const plan = planSpawn(request, {
@@ -320,6 +323,11 @@ export class LocalSandbox implements Sandbox<LocalState> {
     const message = `Sandbox ${this.id} is ${status}; start it first.`
     return new SandboxError('not_running', message, { status }, { backend: 'local' })
   }
+}
+
+/** Ids are `<nonce of the turn>-<number>`. */
+function nonceOf(processId: string): string {
+  return processId.slice(0, processId.indexOf('-'))
 }
 
 function unsupported(feature: string, reason: string): SandboxError {

@@ -4,6 +4,8 @@ import type { LocalProcess } from './local-process.js'
 export class ProcessTable {
   readonly #processes = new Map<string, LocalProcess>()
   readonly #operations = new Map<string, Promise<LocalProcess>>()
+  /** Handles that look at it. */
+  handles = 0
 
   get all(): LocalProcess[] {
     return [...this.#processes.values()]
@@ -56,11 +58,10 @@ const tables = new Map<string, ProcessTable>()
  * The table of a sandbox, for all its handles in this host: one that was let go and is taken up again finds its commands
  * with their pipes, which only this host has. The marker is the sandbox's own, never given twice.
  */
-export function processTableOf(marker: string): ProcessTable {
-  const known = tables.get(marker)
-  if (known !== undefined) return known
-  const table = new ProcessTable()
+export function joinProcessTable(marker: string): ProcessTable {
+  const table = tables.get(marker) ?? new ProcessTable()
   tables.set(marker, table)
+  table.handles++
   return table
 }
 
@@ -70,7 +71,9 @@ export function dropProcessTable(marker: string): void {
   tables.delete(marker)
 }
 
-/** The handle was let go: nothing is kept for a sandbox that nothing runs in. */
-export function dropIdleTable(marker: string): void {
-  if (tables.get(marker)?.all.every(({ hasEnded }) => hasEnded) === true) dropProcessTable(marker)
+/** A handle was let go: nothing is kept for a sandbox that nobody looks at and nothing runs in. */
+export function leaveProcessTable(marker: string): void {
+  const table = tables.get(marker)
+  if (table === undefined || --table.handles > 0) return
+  if (table.all.every(({ hasEnded }) => hasEnded)) dropProcessTable(marker)
 }

@@ -24,6 +24,9 @@ export interface SandboxClient<S extends SandboxState = SandboxState> extends As
   /**
    * Finds a sandbox again; never makes one. Confirmed absence is `sandbox_gone`. When it was made from another plan than
    * `request`, `plan_changed` — unless `plan: 'any'`, with which core saves the work of the old one before it replaces it.
+   *
+   * A state is untrusted, so the labels decide: one of a sandbox of another deployment or slot than `request.identity` names
+   * is `sandbox_gone` too, in the words for one that is not there.
    */
   resume(state: S, request: CreateSandbox, options?: ResumeOptions): Promise<Sandbox<S>>
   /** Throws when it cannot tell: unknown is never absent. */
@@ -61,7 +64,12 @@ export interface CreateSandbox {
   readonly identity: SandboxIdentity
   /** Absolute sandbox path asked for, default `/workspace`. A backend that cannot choose says its own in `Sandbox.paths`. */
   readonly workspaceRoot: string
-  /** The whole environment of every command, beside what `SpawnRequest.env` adds. */
+  /**
+   * The environment of every command, beside what `SpawnRequest.env` adds. What is neither here nor there is not set, but
+   * for two things that a backend may add: conventional names that nobody gave a value (`PATH`, `HOME`, `USER`, `LOGNAME`,
+   * `SHELL`, `HOSTNAME`, `LANG`, `TMPDIR`, `TERM` on a terminal) and its own, which begin with `COFFERDAM_` and win over
+   * equal ones. Nothing ever comes from the environment of the host's process.
+   */
   readonly environment: Readonly<Record<string, string>>
   readonly mounts: readonly MountPlan[]
   readonly limits: Limits

@@ -15,7 +15,10 @@ export interface BackendFeatures {
   readonly tty: boolean
   /** Whether kill ends every descendant for certain (`proven`) or all that can be found (`best-effort`). */
   readonly killTree: 'proven' | 'best-effort'
-  /** Whether `start` with a higher fence by itself ends what a lower holder runs and refuses its later requests. */
+  /**
+   * Whether `start` with a higher fence by itself ends what a lower holder runs, `keepOnPark` or not unless that holder let
+   * go before, and refuses its later requests, `stop` and `shutdown` among them.
+   */
   readonly fencing: boolean
   /** `pause` and `unpause`. */
   readonly pause: boolean

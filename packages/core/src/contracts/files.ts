@@ -69,8 +69,8 @@ export interface FileRead {
   readonly stat: FileStat
   /** Must be drained or cancelled before the next result is asked for, unless `bytes` was taken instead. */
   readonly content: ReadableStream<Uint8Array>
-  /** The whole contents, where they are at hand already: of small files, for which a stream costs more than the file. */
-  readonly bytes?: Uint8Array
+  /** The whole contents where they are at hand already, as of small files, for which a stream costs more than the file; else null. */
+  readonly bytes: Uint8Array | null
   /** The stat once more, on the same descriptor after the content was drained: differs when the file changed meanwhile. */
   after(): Promise<FileStat>
 }
@@ -87,8 +87,15 @@ export interface TreeOptions {
  * Paths are absolute sandbox paths. A path is resolved once, to a descriptor, with links walked from the sandbox's `/`;
  * the decision is made on the real path of the descriptor, and the action on the descriptor, so that no link swapped in
  * between leads anywhere else. A final target outside every allowed root (the workspace, the control folder and the
- * mounts) is `path_escape`: never `not_found`, never another place instead. `read`, `write`, `list`, `tree` and `mkdir`
- * follow the last link; `stat`, `remove`, `rename`, `link` and `readlink` do not.
+ * mounts) is `path_escape`: never `not_found`, never another place instead. So is a link that leads out, for every method
+ * that follows it, whether or not something is there.
+ *
+ * The last link is followed by `read`, `readMany`, `write`, `list`, `tree`, `chmod`, `utimens` and for `into` of
+ * `writeMany`. It is not followed by `stat`, `readlink`, `remove`, `rename`, `link`, `symlink`, `mkdir` and an exclusive
+ * `write`: for the last four a link that is in the way is something that exists, wherever it leads. Links on the way are
+ * always followed. Those that lead in a circle are `path_denied`.
+ *
+ * The roots themselves stay where they are: to remove one, to rename it, or to rename something onto it is `path_denied`.
  *
  * Names are bytes. Those that are not UTF-8 travel as lone surrogates U+DC80–DCFF, both ways (PEP 383).
  *
@@ -112,15 +119,19 @@ export interface SandboxFiles {
    * `already_exists` (with `exclusive`), `read_only`.
    */
   write(path: string, data: ByteSource, options?: WriteOptions): Promise<void>
-  /** With `recursive`, parents are made and an existing directory is no error. Default mode 0o755. */
+  /**
+   * With `recursive`, missing parents are made, with mode 0o755, and an existing directory is no error, nor a link to one.
+   * Default mode 0o755. Throws `already_exists`.
+   */
   mkdir(path: string, options?: { readonly recursive?: boolean; readonly mode?: number }): Promise<void>
-  /** A directory with contents needs `recursive`, else `already_exists`. Removing nothing is `not_found`. */
+  /** Removes a link and not what it leads to. A directory with contents needs `recursive`, else `already_exists`. Removing nothing is `not_found`. */
   remove(path: string, options?: { readonly recursive?: boolean; readonly signal?: AbortSignal }): Promise<void>
   /** Replaces a file or an empty directory at `to`, as rename(2). */
   rename(from: string, to: string): Promise<void>
   link(existing: string, path: string): Promise<void>
   /** `target` is stored as written; where it leads is decided when it is followed. */
   symlink(target: string, path: string): Promise<void>
+  /** `mode` is 0–0o7777; the umask of the host changes nothing. */
   chmod(path: string, mode: number): Promise<void>
   /** Sets the modification time, as exactly as the backend can (at least to the microsecond). */
   utimens(path: string, mtimeNs: bigint): Promise<void>
@@ -129,7 +140,7 @@ export interface SandboxFiles {
    * Mount points are listed as directories and not entered.
    */
   tree(root: string, options?: TreeOptions): AsyncIterable<TreeEntry>
-  /** Many files in one stream, in the order asked for. A path that is no longer there is left out. */
+  /** Many files in one stream, in the order asked for. A path that is no longer there, or a link that leads to nothing, is left out. */
   readMany(
     paths: AsyncIterable<string> | Iterable<string>,
     options?: { readonly signal?: AbortSignal },

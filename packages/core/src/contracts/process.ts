@@ -1,6 +1,26 @@
-/** Signals a process can be sent. The POSIX names. */
+/** Signals by their POSIX names: those that a process can be sent, and those that it can end by. */
 export type Signal =
-  'SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGKILL' | 'SIGUSR1' | 'SIGUSR2' | 'SIGTERM' | 'SIGCONT' | 'SIGSTOP' | 'SIGWINCH'
+  | 'SIGHUP'
+  | 'SIGINT'
+  | 'SIGQUIT'
+  | 'SIGILL'
+  | 'SIGTRAP'
+  | 'SIGABRT'
+  | 'SIGBUS'
+  | 'SIGFPE'
+  | 'SIGKILL'
+  | 'SIGUSR1'
+  | 'SIGSEGV'
+  | 'SIGUSR2'
+  | 'SIGPIPE'
+  | 'SIGALRM'
+  | 'SIGTERM'
+  | 'SIGCONT'
+  | 'SIGSTOP'
+  | 'SIGXCPU'
+  | 'SIGXFSZ'
+  | 'SIGWINCH'
+  | 'SIGSYS'
 
 export interface TerminalSize {
   readonly cols: number
@@ -40,7 +60,7 @@ export interface SpawnRequest {
   readonly timeoutMs?: number
   /** Outlives the call that started it; ended at release unless `keepOnPark`. Default false. */
   readonly background?: boolean
-  /** With `background`: goes on while the sandbox is parked. Default false. */
+  /** With `background`: goes on while the sandbox is parked, for the next holder to find. Ends all the same when its holder is overtaken. Default false. */
   readonly keepOnPark?: boolean
   /** Firing kills the whole tree; `wait` then rejects with `aborted`. */
   readonly signal?: AbortSignal
@@ -48,8 +68,12 @@ export interface SpawnRequest {
 
 /** How a command ended. A non-zero exit and a timeout are values, not errors. */
 export interface ProcessExit {
-  /** 0–255, or null when a signal ended it. */
+  /**
+   * 0–255, or null when `signal` ended it. A signal without a name in {@link Signal} (SIGPROF, the real-time ones) comes as
+   * 128 plus its number with `signal: null`, as shells tell it.
+   */
   readonly exitCode: number | null
+  /** Exactly one of `exitCode` and `signal` is null. */
   readonly signal: Signal | null
   /** True when `timeoutMs` ran out and the tree was killed for it. */
   readonly timedOut: boolean

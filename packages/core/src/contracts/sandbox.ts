@@ -24,10 +24,17 @@ import type { AttachedProcess, ProcessInfo, SandboxProcess, SpawnRequest } from 
  * ```
  *
  * - No command of a user runs before `start`. `start` is idempotent, and concurrent calls share one start.
- * - `start` carries the **fence**: a number that grows with each holder of the slot. A fence lower than the highest one
- *   that this sandbox has seen is `lease_lost`, and so is every later `spawn` or write through the older holder's handle.
+ * - `start` carries the **fence**: a number from 0 to 2^64 - 1 that grows with each holder of the slot. A fence lower than
+ *   the highest one that this sandbox has seen is `lease_lost`. So is, through the handle of a holder who was **overtaken**
+ *   (somebody has started the sandbox with a higher fence since), every later call that changes anything: `spawn`, writes,
+ *   `freeze`, `thaw`, `pause`, `unpause`, `endpoint`, `stop` and `shutdown`, for a holder who slept must not end the work of
+ *   the one after it. Disposal lets go of such a handle like of any other. With `features.fencing` the sandbox itself sees
+ *   to this; without it core stops a sandbox that it takes over before it starts it.
+ * - A holder lets go by disposal. When the next one starts, what was spawned with `keepOnPark` goes on. Of a holder who was
+ *   overtaken **without having let go** nothing goes on, `keepOnPark` or not: nobody knows what it was in the middle of.
  * - Methods that need a running sandbox throw `not_running` in any other state; when the sandbox is no longer there they
- *   throw `sandbox_gone`. `stop`, `shutdown` and disposal are idempotent and may be called in any state, concurrently.
+ *   throw `sandbox_gone`. `stop`, `shutdown` and disposal are idempotent and may be called in any state, concurrently, also
+ *   through a handle that was never started: that one carries no fence, and whoever calls them answers for it.
  * - `shutdown` releases everything that the provider holds for it. A second call, or one for what is gone, succeeds.
  *
  * ## State
@@ -53,8 +60,9 @@ export interface Sandbox<S extends SandboxState = SandboxState> extends AsyncDis
   readonly features: BackendFeatures
   readonly paths: SandboxPaths
   /**
-   * Throws `lease_lost` for a lower fence, `sandbox_gone`, `backend_unavailable`, `aborted`. A start that was aborted or
-   * failed may be tried again.
+   * Throws `lease_lost` for a lower fence, `sandbox_gone`, `backend_unavailable`, `aborted`, `invalid_argument`. A start that
+   * was aborted or failed may be tried again. With a higher fence than the last holder's it returns when the processes that
+   * may not go on have ended, see above.
    */
   start(options: StartOptions): Promise<void>
   /**
@@ -70,9 +78,12 @@ export interface Sandbox<S extends SandboxState = SandboxState> extends AsyncDis
   /** Background processes hold still until `thaw`; files stay readable. Idempotent. */
   freeze(): Promise<void>
   thaw(): Promise<void>
-  /** All processes end, surely. The workspace survives only with `features.persistentWorkspace`. */
+  /**
+   * All processes end, those with `keepOnPark` too. The workspace survives only with `features.persistentWorkspace`. Throws
+   * `lease_lost` through the handle of a holder who was overtaken.
+   */
   stop(): Promise<void>
-  /** Everything the provider holds for it is released. */
+  /** Everything the provider holds for it is released. Throws `lease_lost` through the handle of a holder who was overtaken. */
   shutdown(): Promise<void>
   pause(): Promise<void>
   unpause(): Promise<void>

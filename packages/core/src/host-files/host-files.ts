@@ -264,8 +264,7 @@ class HostFiles implements SandboxFiles {
         this.#in(at, 'write', (entry) => this.#make(entry, index === missing.length - 1 ? mode : 0o755))
       } catch (error) {
         // Made by somebody else meanwhile, or a link that leads to nothing.
-        if (!isSandboxError(error, 'already_exists')) throw error
-        this.#at(at, { follow: true, use: 'write' }, (place) => assertDirectory(place, at))
+        if (!isSandboxError(error, 'already_exists') || this.#isDirectory(at) !== true) throw error
       }
     }
   }

@@ -13,7 +13,7 @@ const CHUNK_BYTES = 256 * 1024
 /** The contents of a file, held by a descriptor until `close`. */
 export interface ReadContent {
   /** All of it, when it was read at once. */
-  readonly bytes: Uint8Array | undefined
+  readonly bytes: Uint8Array | null
   /** To be asked for once. */
   stream(): ReadableStream<Uint8Array>
   /** The same for who wants nothing else: closes by itself when it is drained or cancelled, or at once when it can. */
@@ -99,7 +99,7 @@ function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
 
 /** Reads as it is pulled. */
 class StreamedContent implements ReadContent {
-  readonly bytes: undefined
+  readonly bytes = null
   readonly #path: string
   readonly #end: number
   #fd: number | undefined

@@ -98,7 +98,7 @@ class FileReader {
 class OneFile implements FileRead {
   readonly path: string
   readonly stat: FileRead['stat']
-  declare readonly bytes?: Uint8Array
+  readonly bytes: Uint8Array | null
   readonly #content: ReadContent
   #stream: ReadableStream<Uint8Array> | undefined
 
@@ -106,7 +106,7 @@ class OneFile implements FileRead {
     this.path = path
     this.stat = toFileStat(place.stat)
     this.#content = content
-    if (content.bytes !== undefined) this.bytes = content.bytes
+    this.bytes = content.bytes
   }
 
   get content(): ReadableStream<Uint8Array> {

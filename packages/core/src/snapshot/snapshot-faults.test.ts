@@ -164,7 +164,7 @@ describe('a file that changes while it is read', () => {
           else {
             const { path: full, stat, content } = read
             const after = async () => (disturb(++reads), (await files.stat(full))!)
-            yield { path: full, stat, content, after }
+            yield { path: full, stat, content, bytes: null, after }
           }
         }
       }

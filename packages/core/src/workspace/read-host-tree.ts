@@ -82,7 +82,7 @@ type WholeFile = Extract<FileToWrite, { type: 'file' }>
 
 /** `undefined` when the contents have to be waited for. */
 function toWrite(path: string, { bytes, stat }: FileRead, mode?: number): WholeFile | undefined {
-  if (bytes === undefined) return undefined
+  if (bytes === null) return undefined
   const { mtimeNs } = stat
   return { type: 'file', path, mode: mode ?? stat.mode & 0o777, sizeBytes: bytes.length, mtimeNs, content: bytes }
 }

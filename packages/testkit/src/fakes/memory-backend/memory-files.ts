@@ -172,7 +172,7 @@ export class MemoryFiles implements SandboxFiles {
       if (node === undefined) continue
       if (node.type !== 'file') throw pathError('is_a_directory', path, 'files.readMany')
       const content = readStream(node, { offset: 0, length: Infinity }, this.#machine.counter)
-      yield { path, stat: statOf(node), content, after: () => Promise.resolve(statOf(node)) }
+      yield { path, stat: statOf(node), content, bytes: null, after: () => Promise.resolve(statOf(node)) }
     }
   }
 

@@ -113,15 +113,18 @@ export class MemorySandbox implements Sandbox<MemoryState> {
   }
 
   async stop(): Promise<void> {
+    this.#assertNotOvertaken()
     this.#machine.stop()
   }
 
   async shutdown(): Promise<void> {
+    this.#assertNotOvertaken()
     this.#machine.remove()
     this.#onRemoved(this.#machine)
   }
 
   async pause(): Promise<void> {
+    this.#assertNotOvertaken()
     if (this.#machine.presence === 'paused') return
     this.#assertUsable('write')
     this.#machine.setPaused(true)
@@ -129,6 +132,7 @@ export class MemorySandbox implements Sandbox<MemoryState> {
 
   async unpause(): Promise<void> {
     this.#assertThere()
+    this.#assertNotOvertaken()
     if (this.#machine.presence === 'paused') this.#machine.setPaused(false)
     this.#assertUsable('write')
   }
@@ -175,6 +179,12 @@ export class MemorySandbox implements Sandbox<MemoryState> {
     if (this.#fence === null) throw this.#notRunning('created')
     if (access === 'write' && this.#fence < this.#machine.fence) throw this.#leaseLost()
     if (this.#machine.presence !== 'running') throw this.#notRunning(this.#machine.presence)
+  }
+
+  /** What a later holder runs is not ours to end. A handle that was never started has no fence to lose. */
+  #assertNotOvertaken(): void {
+    if (this.#machine.presence === 'absent' || this.#fence === null) return
+    if (this.#fence < this.#machine.fence) throw this.#leaseLost()
   }
 
   #notRunning(status: string): SandboxError<'not_running'> {

@@ -1,4 +1,4 @@
-import type { Clock, Signal } from '@cofferdam/core/plugin'
+import type { Clock } from '@cofferdam/core/plugin'
 import type { MemoryTree } from '../tree/memory-tree.js'
 import type { DirNode } from '../tree/nodes.js'
 import type { FileUser, OpenFile } from './open-file.js'
@@ -64,8 +64,8 @@ export class MemoryProcess implements FileUser {
   command = 'sh'
   death: ProcessDeath | null = null
   /** Signals that a shell has a trap for; null ignores. */
-  readonly traps: Map<Signal, string | null> = new Map()
-  readonly pending: Signal[] = []
+  readonly traps: Map<DeathSignal, string | null> = new Map()
+  readonly pending: DeathSignal[] = []
   readonly #wake = new WakeList()
   #stopped = false
   #steps = 0
@@ -185,10 +185,10 @@ export class MemoryProcess implements FileUser {
       this.#stopped = false
       this.#wake.wakeAll()
     }
-    const action = signal === 'SIGPIPE' ? undefined : this.traps.get(signal)
+    const action = this.traps.get(signal)
     if (action === null) return
     if (action !== undefined) {
-      this.pending.push(signal as Signal)
+      this.pending.push(signal)
       this.#wake.wakeAll()
     } else if (signal !== 'SIGCONT' && signal !== 'SIGWINCH') this.#dieOf(signal)
   }
