@@ -103,11 +103,13 @@ export class FolderSandbox implements Sandbox<FolderState> {
   }
 
   async stop(): Promise<void> {
+    this.#assertNotOvertaken()
     this.#parts.life.running = false
     await endMarked(this.id)
   }
 
   async shutdown(): Promise<void> {
+    this.#assertNotOvertaken()
     await removeFolder(this.#parts.folder, this.id)
     this.#parts.life.running = false
     this.#parts.life.processes.clear()
@@ -156,7 +158,12 @@ export class FolderSandbox implements Sandbox<FolderState> {
     if (this.#fence === null || !this.#parts.life.running) {
       throw new SandboxError('not_running', 'the sandbox is stopped; start it', { status: 'stopped' })
     }
-    if (this.#fences.highest() > this.#fence) throw this.#leaseLost()
+    this.#assertNotOvertaken()
+  }
+
+  /** Whoever comes after us runs things of its own, and they are not ours to end. */
+  #assertNotOvertaken(): void {
+    if (this.#fence !== null && this.#fences.highest() > this.#fence) throw this.#leaseLost()
   }
 
   #leaseLost(): SandboxError {

@@ -28,6 +28,7 @@ describeConformance(
     census: () => readdirSync(root),
     tearDown: () => rmSync(root, { recursive: true, force: true }),
     known: {
+      'exec.exit.unnamed-signal': { reason: 'signals are given on under the names that Node has for them' },
       'recovery.reattach.background': { reason: 'what another process started is ended at start: its pipes are gone' },
     },
   }),

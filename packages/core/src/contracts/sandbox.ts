@@ -30,8 +30,9 @@ import type { AttachedProcess, ProcessInfo, SandboxProcess, SpawnRequest } from 
  *   `freeze`, `thaw`, `pause`, `unpause`, `endpoint`, `stop` and `shutdown`, for a holder who slept must not end the work of
  *   the one after it. Disposal lets go of such a handle like of any other. With `features.fencing` the sandbox itself sees
  *   to this; without it core stops a sandbox that it takes over before it starts it.
- * - A holder lets go by disposal. When the next one starts, what was spawned with `keepOnPark` goes on. Of a holder who was
- *   overtaken **without having let go** nothing goes on, `keepOnPark` or not: nobody knows what it was in the middle of.
+ * - A holder lets go by disposal. When the next one starts, what was spawned with `keepOnPark` goes on; core has ended the
+ *   rest before it lets go. Of a holder who was overtaken **without having let go** nothing goes on, `keepOnPark` or not:
+ *   nobody knows what it was in the middle of.
  * - Methods that need a running sandbox throw `not_running` in any other state; when the sandbox is no longer there they
  *   throw `sandbox_gone`. `stop`, `shutdown` and disposal are idempotent and may be called in any state, concurrently, also
  *   through a handle that was never started: that one carries no fence, and whoever calls them answers for it.

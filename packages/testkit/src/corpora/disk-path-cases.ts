@@ -170,7 +170,7 @@ const ROWS: readonly Row[] = [
     ['list', 'd/..'],
     'by its text it is the root',
   ),
-  escapes('dots.parent-of-root', [{ link: 'd', target: '.' }], ['list', 'd/..'], 'by its text it is the root'),
+  escapes('dots.parent-of-root', [{ link: 'd', target: '.' }], ['list', 'd/..'], 'a link to the root itself, and up'),
   escapes('dots.parent-of-root-stat', [{ link: 'd', target: '.' }], ['stat', 'd/../x'], 'beside the root'),
 
   escapes(

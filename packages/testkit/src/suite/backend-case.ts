@@ -9,15 +9,20 @@ export interface BackendCase extends ConformanceCase<BackendContext> {
   readonly needs?: Needs
 }
 
-/** One line per case: `[clause, id, title, run, needs?]`. All of them are MUST. */
+/** One line per case: `[clause, id, title, run, needs?]`. */
 export type BackendRow = readonly [clause: string, id: string, title: string, run: BackendCase['run'], needs?: Needs]
 
-export function backendCases(profile: string, rows: readonly BackendRow[]): readonly BackendCase[] {
+/** Their ids begin with the profile. */
+export function backendCases(
+  profile: string,
+  rows: readonly BackendRow[],
+  level: BackendCase['level'] = 'MUST',
+): readonly BackendCase[] {
   return rows.map(([clause, id, title, run, needs]) => ({
     clause,
     id: `${profile}.${id}`,
     title,
-    level: 'MUST',
+    level,
     profile,
     run,
     ...(needs === undefined ? {} : { needs }),

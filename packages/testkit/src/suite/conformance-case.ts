@@ -9,6 +9,10 @@ export interface ConformanceCase<Context> {
   readonly clause: string
   /** What holds, as a sentence without a subject. */
   readonly title: string
+  /**
+   * `MUST`: without it core does not keep its promises. `SHOULD`: core copes without, and users see it; a failure that is
+   * listed as known is no blemish there. Both fail a run when they are not listed.
+   */
   readonly level: 'MUST' | 'SHOULD' | 'MAY'
   readonly profile: string
   run(context: Context): Promise<void>

@@ -2,6 +2,7 @@ import type { BackendCase } from './backend-case.js'
 import { BackendContext } from './backend-context.js'
 import type { BackendTarget } from './backend-target.js'
 import { ConformanceFailure } from './assertions.js'
+import { SkippedCase } from './skipped-case.js'
 
 export type CaseOutcome =
   | { readonly status: 'passed' }
@@ -31,7 +32,9 @@ export async function runBackendCase(
   } finally {
     await client[Symbol.asyncDispose]()
   }
-  if (skipped !== undefined) return { status: 'skipped', reason: skipped }
+  const absence = failures.findIndex((failure) => failure instanceof SkippedCase)
+  if (absence >= 0) skipped = (failures.splice(absence, 1)[0] as SkippedCase).message
+  if (skipped !== undefined && failures.length === 0) return { status: 'skipped', reason: skipped }
   if (failures.length === 0) failures.push(...(await leftovers(target, options, before)))
   return judge(target, each, failures)
 }

@@ -2,7 +2,7 @@ import { assertCode, assertEqual, assertIncludes, assertTrue } from '../../asser
 import { backendCases } from '../../backend-case.js'
 import type { BackendCase } from '../../backend-case.js'
 
-export const EXIT_CASES: readonly BackendCase[] = backendCases('exec', [
+const MUST: readonly BackendCase[] = backendCases('exec', [
   [
     'EXEC-10',
     'exit.codes',
@@ -33,6 +33,19 @@ export const EXIT_CASES: readonly BackendCase[] = backendCases('exec', [
       for (const signal of ['HUP', 'INT', 'KILL', 'USR1', 'TERM'] as const) {
         const exit = await context.run(sandbox, `kill -${signal} $$; sleep 60`)
         assertEqual([exit.exitCode, exit.signal, exit.timedOut], [null, `SIG${signal}`, false], `end by SIG${signal}`)
+      }
+    },
+  ],
+  [
+    'EXEC-11',
+    'exit.fatal-signals',
+    'tells by which signal a command ended that went wrong or over its bounds',
+    async (context) => {
+      const sandbox = await context.sandbox()
+      const fatal = ['QUIT', 'ILL', 'TRAP', 'ABRT', 'BUS', 'FPE', 'SEGV', 'USR2', 'PIPE', 'ALRM', 'XCPU', 'XFSZ', 'SYS']
+      for (const signal of fatal) {
+        const exit = await context.run(sandbox, `kill -${signal} $$; sleep 60`)
+        assertEqual([exit.exitCode, exit.signal], [null, `SIG${signal}`], `end by SIG${signal}`)
       }
     },
   ],
@@ -231,3 +244,21 @@ export const EXIT_CASES: readonly BackendCase[] = backendCases('exec', [
     },
   ],
 ])
+
+const SHOULD: readonly BackendCase[] = backendCases(
+  'exec',
+  [
+    [
+      'EXEC-50',
+      'exit.unnamed-signal',
+      'tells an end by a signal that the contract has no name for as 128 plus its number',
+      async (context) => {
+        const exit = await context.run(await context.sandbox(), 'kill -PROF $$; sleep 60')
+        assertEqual([exit.exitCode, exit.signal], [128 + 27, null], 'end by SIGPROF')
+      },
+    ],
+  ],
+  'SHOULD',
+)
+
+export const EXIT_CASES: readonly BackendCase[] = [...MUST, ...SHOULD]

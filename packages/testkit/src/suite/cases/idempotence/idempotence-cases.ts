@@ -27,7 +27,7 @@ const rows: BackendRow[] = ENDS.flatMap(([name, presence, end]): BackendRow[] =>
     [
       'IDEM-1',
       `${name}.sequential`,
-      `succeeds ${TIMES} times, one after the other`,
+      `${name} succeeds ${TIMES} times, one after the other`,
       async (context) => {
         const sandbox = await context.sandbox()
         for (let time = 0; time < TIMES; time++) await context.within(`${name} ${time}`, end(context, sandbox))
@@ -37,7 +37,7 @@ const rows: BackendRow[] = ENDS.flatMap(([name, presence, end]): BackendRow[] =>
     [
       'IDEM-1',
       `${name}.concurrent`,
-      `succeeds ${TIMES} times at once`,
+      `${name} succeeds ${TIMES} times at once`,
       async (context) => {
         const sandbox = await context.sandbox()
         await context.within(name, Promise.all(Array.from({ length: TIMES }, () => end(context, sandbox))))
@@ -47,7 +47,7 @@ const rows: BackendRow[] = ENDS.flatMap(([name, presence, end]): BackendRow[] =>
     [
       'IDEM-1',
       `${name}.during-exec`,
-      `succeeds ${TIMES} times while commands run and write`,
+      `${name} succeeds ${TIMES} times while commands run and write`,
       async (context) => {
         const sandbox = await context.sandbox()
         const processes = await Promise.all(
@@ -63,7 +63,7 @@ const rows: BackendRow[] = ENDS.flatMap(([name, presence, end]): BackendRow[] =>
     [
       'IDEM-1',
       `${name}.before-start`,
-      'succeeds on a sandbox that never started',
+      `${name} succeeds on a sandbox that never started`,
       async (context) => {
         const sandbox = await context.create()
         for (let time = 0; time < TIMES; time++) await context.within(`${name} ${time}`, end(context, sandbox))

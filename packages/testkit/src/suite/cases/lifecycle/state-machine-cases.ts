@@ -1,4 +1,4 @@
-import { assertCode, assertEqual, assertTrue } from '../../assertions.js'
+import { assertCode, assertEqual } from '../../assertions.js'
 import { backendCases, needs } from '../../backend-case.js'
 import type { BackendCase } from '../../backend-case.js'
 import { bytesOf } from '../../backend-context.js'
@@ -66,48 +66,6 @@ export const STATE_MACHINE_CASES: readonly BackendCase[] = backendCases('lifecyc
     },
   ],
   [
-    'LIFE-13',
-    'fence.stale-holder',
-    'refuses commands and writes of a holder who was overtaken',
-    async (context) => {
-      const { stale, fresh } = await overtaken(context)
-      const path = `${stale.paths.workspace}/stale`
-      await assertCode(stale.spawn({ operationId: context.operationId(), command: 'true' }), 'lease_lost', 'spawn')
-      await assertCode(stale.files.write(path, bytesOf('x')), 'lease_lost', 'files.write')
-      await assertCode(stale.files.mkdir(path), 'lease_lost', 'files.mkdir')
-      await assertCode(stale.files.remove(`${stale.paths.workspace}/kept`), 'lease_lost', 'files.remove')
-      await assertCode(stale.files.writeMany([], stale.paths.workspace), 'lease_lost', 'files.writeMany')
-      assertEqual(await fresh.files.stat(path), undefined, 'what the stale holder wanted to write')
-      assertEqual((await fresh.files.stat(`${stale.paths.workspace}/kept`))?.type, 'file', 'what it wanted to remove')
-    },
-    (features) => (features.fencing && features.reattach) || 'features.fencing or features.reattach is false',
-  ],
-  [
-    'LIFE-13',
-    'fence.ends-earlier-commands',
-    'ends everything that a holder runs who is overtaken without having let go',
-    async (context) => {
-      const request = context.request()
-      const old = await context.create(request)
-      await old.start({ fence: 1n })
-      const lost = await context.spawn(old, 'sleep 60')
-      const kept = await context.spawn(old, 'sleep 60', { background: true, keepOnPark: true, timeoutMs: 0 })
-      const fresh = await context.client.resume(old.state, request)
-      context.defer(async () => fresh[Symbol.asyncDispose]())
-      await fresh.start({ fence: 2n })
-      const ends = await context.within('the ends of both', Promise.allSettled([lost.wait(), kept.wait()]))
-      for (const end of ends) {
-        assertTrue(
-          !(end.status === 'fulfilled' && end.value.exitCode === 0),
-          'neither looks like a command that succeeded',
-        )
-      }
-      const running = (await fresh.processes()).filter((info) => info.status === 'running')
-      assertEqual(running, [], 'commands that run on')
-    },
-    (features) => (features.fencing && features.reattach) || 'features.fencing or features.reattach is false',
-  ],
-  [
     'LIFE-14',
     'stop.ends-processes',
     'ends every process at stop, and refuses commands after it',
@@ -167,6 +125,21 @@ export const STATE_MACHINE_CASES: readonly BackendCase[] = backendCases('lifecyc
       await second.start({ fence: 1n })
       assertEqual(await second.files.stat(`${second.paths.workspace}/old`), undefined, 'a file of the old sandbox')
     },
+  ],
+  [
+    'LIFE-16',
+    'ends.when-gone',
+    'lets everybody stop, shut down and dispose of what another host has removed',
+    async (context) => {
+      const started = await context.sandbox()
+      const other = await context.otherClient()
+      await other.delete(started.state)
+      await started.stop()
+      await started.shutdown()
+      await started[Symbol.asyncDispose]()
+      assertEqual(await context.client.probe(started.state), 'absent', 'probe after it')
+    },
+    needs('reattach'),
   ],
   [
     'LIFE-17',
@@ -242,32 +215,4 @@ export const STATE_MACHINE_CASES: readonly BackendCase[] = backendCases('lifecyc
     },
     needs('freeze'),
   ],
-  [
-    'LIFE-20',
-    'usage.shape',
-    'tells each use as a number that is not negative, or null',
-    async (context) => {
-      const usage = await (await context.sandbox()).usage()
-      for (const name of ['cpuMs', 'memoryBytes', 'processes', 'diskBytes'] as const) {
-        const value = usage[name]
-        assertTrue(value === null || (Number.isFinite(value) && value >= 0), `usage.${name} is a number or null`)
-      }
-    },
-  ],
 ])
-
-/** A holder whose sandbox was started by another one since. */
-async function overtaken(context: Parameters<BackendCase['run']>[0]): Promise<{
-  readonly stale: Awaited<ReturnType<typeof context.create>>
-  readonly fresh: Awaited<ReturnType<typeof context.create>>
-}> {
-  const request = context.request()
-  const stale = await context.create(request)
-  await stale.start({ fence: 1n })
-  await stale.files.write(`${stale.paths.workspace}/kept`, bytesOf('kept'))
-  const other = await context.otherClient()
-  const fresh = await other.resume(stale.state, request)
-  context.defer(async () => fresh[Symbol.asyncDispose]())
-  await fresh.start({ fence: 2n })
-  return { stale, fresh }
-}

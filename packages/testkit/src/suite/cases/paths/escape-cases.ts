@@ -62,6 +62,47 @@ export const ESCAPE_CASES: readonly BackendCase[] = backendCases('paths', [
     },
   ],
   [
+    'PATH-6',
+    'links.leading-out',
+    'says path_escape in every method that follows a link which leads out, there or not',
+    async (context) => {
+      const sandbox = await context.sandbox()
+      const { files, paths } = sandbox
+      const canary = await placeCanary(context, sandbox)
+      const before = await canary.fingerprint()
+      for (const [name, target] of [
+        ['file', `${canary.path}/secret`],
+        ['directory', `${canary.path}/dir`],
+        ['nothing', `${canary.path}/none`],
+        ['way', `${canary.path}/none/deeper`],
+      ] as const) {
+        const link = `${paths.workspace}/${name}`
+        await files.symlink(target, link)
+        const calls: Record<string, () => Promise<unknown>> = {
+          read: () => files.read(link),
+          write: () => files.write(link, bytesOf('x')),
+          append: () => files.write(link, bytesOf('x'), { append: true }),
+          mkdir: () => files.mkdir(link, { recursive: true }),
+          mkdirBeneath: () => files.mkdir(`${link}/made`, { recursive: true }),
+          chmod: () => files.chmod(link, 0o777),
+          utimens: () => files.utimens(link, 0n),
+          list: () => first(files.list(link)),
+          tree: () => first(files.tree(link)),
+          readMany: () => first(files.readMany([link])),
+          writeMany: () => files.writeMany([], link),
+          statBeneath: () => files.stat(`${link}/f`),
+          removeBeneath: () => files.remove(`${link}/file`, { recursive: true }),
+        }
+        for (const [method, call] of Object.entries(calls)) {
+          await assertCode(call(), 'path_escape', `${method} of a link to ${name} outside`)
+        }
+        assertEqual(await files.readlink(link), target, 'the link itself')
+        await files.remove(link)
+      }
+      assertEqual(await canary.fingerprint(), before, 'the tree outside')
+    },
+  ],
+  [
     'PATH-4',
     'race.swapped-link',
     'never reads or writes outside while a link is swapped under its feet',
