@@ -36,7 +36,10 @@ export interface DescribeConformanceOptions {
  * - A failure says the clause, what was expected and what was seen. Run it alone by its id: `vitest -t exec.kill.tree`.
  * - Failures that cannot be mended now go into `known`, with the reason; one that passes after all fails the run.
  *
- * Commands of cases use a POSIX `sh` with cat, head, seq, sleep, sha256sum and the like, as dash and BusyBox have them.
+ * A case that finds no program to work with in the sandbox (a server for `endpoint` is written for node, perl or python3) is
+ * skipped with that reason.
+ *
+ * Commands of cases use a POSIX `sh` with cat, head, seq, sleep, sha256sum, stty and the like, as dash and BusyBox have them.
  */
 export function describeConformance(target: BackendTarget, options: DescribeConformanceOptions = {}): void {
   const deployment = `conformance-${randomBytes(4).toString('hex')}`
