@@ -12,7 +12,6 @@ import {
 } from 'node:fs'
 import type { BigIntStats } from 'node:fs'
 import { dirname } from 'node:path/posix'
-import { errnoOf } from './map-error.js'
 import { fromNativePath, isLossy, toNativePath } from './native-path.js'
 import type { NativePath } from './native-path.js'
 
@@ -155,14 +154,4 @@ function missing(path: string): NodeJS.ErrnoException {
 
 function systemError(code: string, path: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: ${path}`), { code, syscall: 'open', path })
-}
-
-/** The place, or undefined when the system confirms that nothing is there. */
-export function findPlace(open: PlaceOpener, path: NativePath, how: OpenPlace): Place | undefined {
-  try {
-    return open(path, how)
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  }
 }

@@ -1,4 +1,4 @@
-import { decodePath, encodePath } from '@cofferdam/core/path'
+import { encodePath } from '@cofferdam/core/path'
 import type { MemoryProcess } from '../process/memory-process.js'
 import type { Place } from '../tree/walk.js'
 import { PosixError } from '../tree/posix-error.js'
@@ -93,8 +93,4 @@ export async function readLines(process: MemoryProcess, paths: readonly string[]
 /** Text as a program compares it with bytes of files: one character for one byte. */
 export function toByteText(text: string): string {
   return Buffer.from(encodePath(text)).toString('latin1')
-}
-
-export function fromByteText(text: string): string {
-  return decodePath(Buffer.from(text, 'latin1'))
 }
