@@ -14,15 +14,15 @@ interface Row {
 function rowsOfSource(): Map<string, Row> {
   const source = read('packages/core/src/errors/error-details.ts')
   const [, table = ''] = /export interface SandboxErrorDetails \{\n([^]*?)\n\}/.exec(source) ?? []
-  const rows = table.matchAll(/^ {2}\/\*\* (.+) \*\/\n {2}(\w+): (.+)$/gm)
+  const rows = table.matchAll(/^ {2}\/\*\* (.+) \*\/\n {2}(\w+): (\{\n[^}]*\}|.+)$/gm)
   return new Map(
     [...rows].map(([, meaning = '', code = '', type = '']) => [code, { meaning, details: membersOf(type) }]),
   )
 }
 
 function membersOf(type: string): string[] {
-  const [, members] = /^\{ (.*) \}$/.exec(type) ?? []
-  return members === undefined ? [] : members.split('; ')
+  const [, members] = /^\{\s+([^]*?)\s+\}$/.exec(type) ?? []
+  return members === undefined ? [] : members.split(/; |\n\s*/)
 }
 
 interface Section extends Row {
