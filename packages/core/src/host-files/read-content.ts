@@ -25,12 +25,20 @@ export interface ReadContent {
 
 /** Opens contents for reading; small ones are read at once. The place may be closed afterwards. */
 export function readContent(place: Place, path: string, range: ReadRange = {}): ReadContent {
+  checkRange(range)
+  return contentOf(openContent(place, path, constants.O_RDONLY), Number(place.stat.size), { path, range })
+}
+
+/** The same of a regular file that is open, and that was so large a moment ago. Closes it on failure. */
+export function contentOf(
+  fd: number,
+  sizeBytes: number,
+  { path, range = {} }: { readonly path: string; readonly range?: ReadRange },
+): ReadContent {
   const { start, end } = checkRange(range)
-  const fd = openContent(place, path, constants.O_RDONLY)
   try {
-    const length = Math.max(0, Math.min(Number(place.stat.size), end) - start)
-    const room = Math.min(length + 1, end - start)
-    const bytes = length > AT_ONCE_BYTES ? undefined : readAtOnce(fd, start, { room, isAll: length + 1 > end - start })
+    const length = Math.max(0, Math.min(sizeBytes, end) - start)
+    const bytes = length > AT_ONCE_BYTES ? undefined : readAtOnce(fd, { start, length, end })
     return bytes === undefined ? new StreamedContent({ fd, path, start, end }) : new WholeContent(fd, bytes)
   } catch (error) {
     closeSync(fd)
@@ -74,18 +82,25 @@ class WholeContent implements ReadContent {
 /** Undefined when more is there than its size said, and more is wanted: the file is growing. */
 function readAtOnce(
   fd: number,
-  start: number,
-  { room, isAll }: { readonly room: number; readonly isAll: boolean },
+  { start, length, end }: { readonly start: number; readonly length: number; readonly end: number },
 ): Uint8Array | undefined {
+  const room = Math.min(length + 1, end - start)
   // Memory of its own and not a slice of Node's pool: a consumer may hand the buffer on.
-  const buffer = new Uint8Array(room)
+  const buffer = Buffer.allocUnsafeSlow(room)
   let filled = 0
   while (filled < room) {
     const count = readSync(fd, buffer, filled, room - filled, start + filled)
-    if (count === 0) return buffer.subarray(0, filled)
     filled += count
+    // As much as its size said and no more, though more was asked for: that is its end, and no call is needed to see it.
+    if (count === 0 || (filled === length && filled < room)) return exactBytes(buffer, filled)
   }
-  return isAll ? buffer : undefined
+  return length + 1 > end - start ? exactBytes(buffer, filled) : undefined
+}
+
+/** Whoever is handed the buffer behind it finds nothing there that was not read. */
+function exactBytes(buffer: Buffer, sizeBytes: number): Uint8Array {
+  buffer.fill(0, sizeBytes)
+  return new Uint8Array(buffer.buffer, 0, sizeBytes)
 }
 
 function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {

@@ -1,10 +1,12 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs'
+import type { BigIntStats } from 'node:fs'
 import type { FileRead } from '../contracts/files.js'
 import { assertNotAborted } from '../errors/assert-not-aborted.js'
 import { isSandboxError } from '../errors/sandbox-error.js'
 import { toFileStat } from './describe-stat.js'
 import { errnoOf, mapFileError } from './map-error.js'
 import { Pacer } from './pacer.js'
-import { readContent } from './read-content.js'
+import { contentOf, readContent } from './read-content.js'
 import type { ReadContent } from './read-content.js'
 import { joinReal } from './resolve-path.js'
 import type { PathResolver } from './resolve-path.js'
@@ -39,7 +41,8 @@ export async function* readMany(
 /** Files mostly come directory by directory, so that the last directory is kept open. */
 class FileReader {
   readonly #resolver: PathResolver
-  #parent: { readonly path: string; readonly place: Place } | undefined
+  #path: string | undefined
+  #parent: Place | undefined
 
   constructor(resolver: PathResolver) {
     this.#resolver = resolver
@@ -48,12 +51,7 @@ class FileReader {
   /** Undefined when it is no longer there. */
   read(path: string): OneFile | undefined {
     try {
-      const place = this.#locate(path)
-      try {
-        return new OneFile(path, place, readContent(place, path))
-      } finally {
-        place.close()
-      }
+      return this.#readHere(path) ?? this.#readAnywhere(path)
     } catch (error) {
       if (isSandboxError(error, 'not_found') || errnoOf(error) === 'ENOENT') return undefined
       throw mapFileError(error, path)
@@ -61,37 +59,58 @@ class FileReader {
   }
 
   close(): void {
-    this.#parent?.place.close()
+    this.#parent?.close()
     this.#parent = undefined
+    this.#path = undefined
   }
 
-  /** Through the directory that is open already when that leads there without a link; else like any other path. */
-  #locate(path: string): Place {
+  /** Through the directory that is open already, when that leads to a file without a link. Else undefined. */
+  #readHere(path: string): OneFile | undefined {
     const slash = path.lastIndexOf('/')
     const name = path.slice(slash + 1)
-    const directory = path.slice(0, slash) || '/'
-    if (name === '' || name === '.' || name === '..' || path.includes('\0')) return this.#resolve(path)
-    if (this.#parent?.path !== directory) {
-      this.close()
-      this.#parent = { path: directory, place: this.#resolver.existing(directory, { follow: true, use: 'read' }) }
-    }
-    const parent = this.#parent.place
-    const place = this.#resolver.open(parent.child(name), { follow: false, real: joinReal(parent.real, name) })
-    if (place.stat.isFile()) {
-      try {
-        this.#resolver.roots.admit(place.real, path, 'read')
-        return place
-      } catch (error) {
-        place.close()
-        throw error
-      }
-    }
-    place.close()
-    return this.#resolve(path)
+    if (name === '' || name === '.' || name === '..' || path.includes('\0')) return undefined
+    const parent = this.#open(path.slice(0, slash) || '/')
+    if (!parent.held) return undefined
+    const at = parent.child(name)
+    // Seen before it is opened, so that no FIFO is met and no device woken; O_NONBLOCK stands behind that.
+    if (!lstatSync(at).isFile()) return undefined
+    this.#resolver.roots.admit(joinReal(parent.real, name), path, 'read')
+    const fd = openPlain(at)
+    const stat = fd === undefined ? undefined : fstatSync(fd, { bigint: true })
+    if (fd === undefined || stat === undefined) return undefined
+    if (stat.isFile()) return new OneFile(path, stat, contentOf(fd, Number(stat.size), { path }))
+    closeSync(fd)
+    return undefined
   }
 
-  #resolve(path: string): Place {
-    return this.#resolver.existing(path, { follow: true, use: 'read' })
+  #readAnywhere(path: string): OneFile {
+    const place = this.#resolver.existing(path, { follow: true, use: 'read' })
+    try {
+      return new OneFile(path, place.stat, readContent(place, path))
+    } finally {
+      place.close()
+    }
+  }
+
+  #open(directory: string): Place {
+    if (this.#parent !== undefined && this.#path === directory) return this.#parent
+    this.close()
+    const place = this.#resolver.existing(directory, { follow: true, use: 'read' })
+    this.#parent = place
+    this.#path = directory
+    return place
+  }
+}
+
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+
+/** Undefined: it has become a link. */
+function openPlain(at: string | Buffer): number | undefined {
+  try {
+    return openSync(at, FLAGS)
+  } catch (error) {
+    if (errnoOf(error) === 'ELOOP') return undefined
+    throw error
   }
 }
 
@@ -102,9 +121,9 @@ class OneFile implements FileRead {
   readonly #content: ReadContent
   #stream: ReadableStream<Uint8Array> | undefined
 
-  constructor(path: string, place: Place, content: ReadContent) {
+  constructor(path: string, stat: BigIntStats, content: ReadContent) {
     this.path = path
-    this.stat = toFileStat(place.stat)
+    this.stat = toFileStat(stat)
     this.#content = content
     this.bytes = content.bytes
   }
