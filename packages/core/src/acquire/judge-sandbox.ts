@@ -2,7 +2,7 @@ import type { SandboxSummary } from '../contracts/client.js'
 import type { SessionRecord } from '../session/session-record.js'
 
 export interface JudgeSandboxRequest {
-  readonly summary: Pick<SandboxSummary, 'name' | 'createdAtMs'>
+  readonly summary: Pick<SandboxSummary, 'name' | 'identity' | 'createdAtMs'>
   /** The record of its slot, read under the slot's lease; null when there is none. */
   readonly record: SessionRecord | null
   /** Whether the record's owner may still be at work. */
@@ -26,6 +26,10 @@ export function judgeSandbox(request: JudgeSandboxRequest): SandboxVerdict {
     return record === null ? rescue('it has no record') : remove('its slot was deleted')
   }
   if (held) return keep('in use')
+  if (record.sandboxName !== summary.name && record.sessionId !== summary.identity.sessionId) {
+    // One session follows another only where nothing was left: the record of this one was lost before its slot was used again.
+    return rescue('it belongs to an earlier session of its slot, whose record is lost')
+  }
   if (record.sandboxName !== summary.name) return remove('its slot has another sandbox now')
   if (record.compute === 'none' && record.phase === 'committed') return remove('its slot gave it up')
   if (record.phase === 'claimed' && !record.workspaceReady) return remove('it was never ready')

@@ -251,4 +251,23 @@ describe('a backend that fails', () => {
     expect(place.world.use.sandboxes).toBe(0)
     expect((await place.states.list('records/')).keys).toHaveLength(Object.keys(request).length)
   })
+
+  it('finds a sandbox again that a failed start could not remove', async () => {
+    let broken = true
+    const plugin = faultyBackend(place.world, {
+      client: (real) => ({
+        delete: async (...of) => {
+          if (broken) throw new SandboxError('backend_unavailable', 'down', { backend: 'memory', reason: 'down' })
+          await real.delete(...of)
+        },
+      }),
+    })
+    await using host = await place.host({ plugins: [plugin, sharedStores(place)] })
+    const wrong = { entries: { a: { kind: 'local_file', source: 'not-there.txt' } } } as const
+    expect(await codesOf(host.acquire({ scope, manifest: wrong }))).toBe('[not_found, backend_unavailable]')
+    broken = false
+    const session = await host.acquire({ scope, manifest, waitMs: 0 })
+    expect(session.branch).toBe('cold')
+    expect(place.world.use.sandboxes, 'never two').toBe(1)
+  })
 })

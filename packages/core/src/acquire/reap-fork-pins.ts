@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SandboxError } from '../errors/sandbox-error.js'
 import { snapshotRefSchema } from '../session/session-record.js'
 import type { HostContext } from './host-context.js'
 import { engineOf } from './save-workspace.js'
@@ -6,25 +7,38 @@ import { recordKey, slotHash } from './slot-key.js'
 
 const pinSchema = z.strictObject({ slot: z.string().min(1).max(1024), snapshot: snapshotRefSchema })
 
-/** Removes the snapshots, and the records, of forks that lost and whose time is over. Reads no more than those. */
-export async function reapForkPins(context: HostContext): Promise<void> {
+/**
+ * Removes the snapshots, and the records, of forks that lost and whose time is over. Reads no more than those. Returns what
+ * went wrong, one for each that stays.
+ */
+export async function reapForkPins(context: HostContext): Promise<readonly unknown[]> {
+  const failures: unknown[] = []
   const nowMs = context.clock.nowMs()
   let cursor: string | undefined
   do {
     const page = await context.states.list('forks/', cursor === undefined ? {} : { cursor })
     for (const key of page.keys) {
       // Keys begin with the moment of their expiry, so the first one that is not due ends the sweep.
-      if (Number(key.slice('forks/'.length).split('-')[0]) > nowMs) return
-      await removePin(context, key)
+      if (Number(key.slice('forks/'.length).split('-')[0]) > nowMs) return failures
+      await removePin(context, key).catch((error: unknown) => failures.push(error))
     }
     cursor = page.cursor
   } while (cursor !== undefined)
+  return failures
 }
 
 async function removePin(context: HostContext, key: string): Promise<void> {
   const entry = await context.states.get(key)
   if (entry === undefined) return
-  const pin = pinSchema.parse(entry.value)
+  const parsed = pinSchema.safeParse(entry.value)
+  if (!parsed.success) {
+    const reason = parsed.error.issues[0]?.message ?? 'it does not follow its schema'
+    throw new SandboxError('state_corrupt', `the pin ${key} cannot be used: ${reason}. Repair or delete it.`, {
+      key,
+      reason,
+    })
+  }
+  const pin = parsed.data
   await engineOf(context, pin.snapshot).delete(pin.snapshot)
   await context.states.delete(recordKey(slotHash(pin.slot)))
   await context.states.delete(key)

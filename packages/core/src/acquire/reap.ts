@@ -51,7 +51,11 @@ export async function reap(context: HostContext, request: ReapRequest): Promise<
     failures: [],
   }
   for (const client of context.backends.values()) await reapBackend(sweep, client)
-  await reapForkPins(context).catch((error: unknown) => sweep.failures.push(error))
+  try {
+    sweep.failures.push(...(await reapForkPins(context)))
+  } catch (error) {
+    sweep.failures.push(error)
+  }
   const { removed, kept, failures } = sweep
   return { removed, kept, failures }
 }

@@ -20,10 +20,13 @@ export interface RescueRequest {
 
 /**
  * Saves the workspace of a sandbox whose holder is dead and points the record to the snapshot. False when it cannot be
- * saved (snapshots of kind `none`); true when it is safe, or when there was nothing to save.
+ * saved (snapshots of kind `none`, a backend that finds no sandbox again, a slot that has another workspace by now); true
+ * when it is safe, or when there was nothing to save.
  */
 export async function rescueWorkspace(context: HostContext, request: RescueRequest): Promise<boolean> {
   const { client, summary, lease } = request
+  if (!client.features.reattach || (request.record !== null && request.record.sandboxName !== summary.name))
+    return false
   const hash = summary.identity.slotHash
   const base = request.record ?? unknownRecord(context, summary, client)
   const claimed = claimedForRescue(context, base, lease)
@@ -52,14 +55,21 @@ export async function rescueWorkspace(context: HostContext, request: RescueReque
       // Without the marker the workspace was being filled: what the record points to is newer and whole.
       if (request.record === null || (await hasMarker(sandbox, keeper.record))) {
         const saved = await saveWorkspace(context, { record: keeper.record, hash, sandbox })
-        if (saved === null) return await handBack(keeper, base)
+        if (saved === null) {
+          await handBack(keeper, request.record)
+          return false
+        }
         snapshot = saved
       }
     } finally {
       await sandbox[Symbol.asyncDispose]()
     }
   } catch (error) {
-    if (!isSandboxError(error, 'sandbox_gone')) throw error
+    if (!isSandboxError(error, 'sandbox_gone')) {
+      // When even that fails the record names us until it expires, and the next sweep tries again.
+      await handBack(keeper, request.record).catch(() => undefined)
+      throw error
+    }
   }
   await keeper.write((record) => ({
     ...record,
@@ -88,10 +98,10 @@ function claimedForRescue(context: HostContext, base: SessionRecord, lease: Leas
   }
 }
 
-/** It cannot be saved: the record says again what it said, and that nobody holds it. */
-async function handBack(keeper: RecordKeeper, base: SessionRecord): Promise<false> {
-  await keeper.write((record) => ({ ...base, fence: record.fence, phase: 'committed', owner: null, unsaved: true }))
-  return false
+/** It is not saved: the record says again what it said, also of a holder who left something running. */
+function handBack(keeper: RecordKeeper, prior: SessionRecord | null): Promise<void> {
+  if (prior === null) return keeper.delete()
+  return keeper.write((record) => ({ ...prior, fence: record.fence, unsaved: true }))
 }
 
 /** For a sandbox whose record is gone: made from its labels, so that the rescued work can be found by its session id. */
@@ -100,13 +110,15 @@ function unknownRecord(context: HostContext, summary: SandboxSummary, client: Sa
     version: RECORD_VERSION,
     slot: recordKey(summary.identity.slotHash),
     sessionId: summary.identity.sessionId,
-    fence: '0',
+    // Higher than what a guard counted up to before its count was lost as well.
+    fence: String(Math.round(context.clock.nowMs())),
     phase: 'claimed',
     owner: null,
     expiresAtMs: null,
     backend: client.backendId,
     sandboxName: summary.name,
-    incarnation: '00000000',
+    // The name ends with it, so that the marker is known again when this rescue is cut short.
+    incarnation: /-([a-z0-9]{8,64})$/.exec(summary.name)?.[1] ?? '00000000',
     workspaceReady: true,
     sandboxState: { ...summary.state },
     compute: 'parked',

@@ -22,7 +22,8 @@ export async function undoStart(context: HostContext, claim: Claim, request: Und
   const removable = opened !== undefined && opened.created && !lost
   if (opened !== undefined) await attempt(async () => opened.sandbox[Symbol.asyncDispose]())
   if (removable) await attempt(() => opened.client.delete(opened.sandbox.state))
-  if (!lost) await attempt(() => giveBack(context, claim, removable && failures.length === 0))
+  const made = removable ? (failures.length === 0 ? 'removed' : 'stuck') : 'nothing'
+  if (!lost) await attempt(() => giveBack(context, claim, made))
   claim.keeper.retire()
   await claim.lease.release()
   if (failures.length === 0) return error
@@ -33,11 +34,12 @@ export async function undoStart(context: HostContext, claim: Claim, request: Und
 }
 
 /** The record as it was, under the fence of this turn, with no owner. */
-async function giveBack(context: HostContext, claim: Claim, removed: boolean): Promise<void> {
+async function giveBack(context: HostContext, claim: Claim, made: 'removed' | 'stuck' | 'nothing'): Promise<void> {
+  const removed = made === 'removed'
   const { keeper, prior } = claim
   const updatedAtMs = Math.round(context.clock.nowMs())
   const { record } = keeper
-  const empty = removed || record.compute === 'none'
+  const empty = removed || (made === 'nothing' && record.compute === 'none')
   if (empty && record.snapshot === null && (removed || !record.workspaceReady)) {
     if (claim.slot.startsWith('sessions/')) return keeper.delete()
     return keeper.write((now) => ({
@@ -56,6 +58,8 @@ async function giveBack(context: HostContext, claim: Claim, removed: boolean): P
     phase: leftBehind ? prior.phase : 'committed',
     owner: leftBehind ? prior.owner : null,
     expiresAtMs: prior?.expiresAtMs ?? null,
+    // What could not be removed is found again by its name.
+    ...(made === 'stuck' ? { compute: 'parked' as const } : {}),
     ...(removed
       ? { sandboxState: null, compute: 'none' as const, workspaceReady: now.snapshot !== null && now.workspaceReady }
       : {}),
