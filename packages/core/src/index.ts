@@ -33,7 +33,7 @@ export type {
   SpawnOptions,
 } from './contracts/session.js'
 export type { BackendFeatures, FeatureRequirements } from './contracts/features.js'
-export type { SandboxEvent } from './contracts/observer.js'
+export type { ReleaseStep, SandboxEvent } from './contracts/observer.js'
 export type { ProcessExit, ProcessInfo, SandboxProcess } from './contracts/process.js'
 export type { SnapshotRef, SnapshotSpec } from './contracts/snapshot.js'
 export { bindCapabilities } from './capability/bind-capabilities.js'

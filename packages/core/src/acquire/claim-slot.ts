@@ -63,16 +63,25 @@ export async function claimSlot(context: HostContext, request: ClaimRequest): Pr
 }
 
 async function enterSlot(context: HostContext, request: ClaimRequest): Promise<Lease> {
-  const { slot, waitMs, signal } = request
+  const { slot, signal } = request
+  const { live } = context
+  const waitMs = live.draining ? 0 : request.waitMs
+  const wait = new AbortController()
+  const onAbort = (): void => wait.abort(signal?.reason)
+  if (signal?.aborted === true) onAbort()
+  signal?.addEventListener('abort', onAbort, { once: true })
+  live.waiting.add(wait)
   try {
-    return await context.guard.enter(slot, {
-      ttlMs: context.leaseTtlMs,
-      ...(waitMs === undefined ? {} : { waitMs }),
-      ...(signal === undefined ? {} : { signal }),
-    })
+    const options = { ttlMs: context.leaseTtlMs, signal: wait.signal }
+    return await context.guard.enter(slot, waitMs === undefined ? options : { ...options, waitMs })
   } catch (error) {
-    if (waitMs !== 0 || !isSandboxError(error, 'lease_timeout')) throw error
-    throw busy(slot, null, error)
+    const isOver = isSandboxError(error, 'lease_timeout')
+    if (live.draining && (isOver || (signal?.aborted !== true && isSandboxError(error, 'aborted'))))
+      throw drained(error)
+    throw waitMs === 0 && isOver ? busy(slot, null, error) : error
+  } finally {
+    signal?.removeEventListener('abort', onAbort)
+    live.waiting.delete(wait)
   }
 }
 
@@ -170,4 +179,9 @@ function busy(slot: string, holder: string | null, cause?: unknown): SandboxErro
     { slot, holder },
     { cause },
   )
+}
+
+/** For whoever comes to a host that takes nobody in any more. */
+export function drained(cause?: unknown): SandboxError<'not_running'> {
+  return new SandboxError('not_running', 'the host is drained; create another one', { status: 'drained' }, { cause })
 }

@@ -48,6 +48,10 @@ export interface LiveSessions {
   readonly handles: Set<SandboxSession>
   /** Shared sessions by slot, with the number of their handles. */
   readonly shared: Map<string, SharedSession>
+  /** Acquires that wait for their slot; a drain aborts them. */
+  readonly waiting: Set<AbortController>
+  /** Nobody waits for a slot any more. */
+  draining: boolean
 }
 
 export interface SharedSession {

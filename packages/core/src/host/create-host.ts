@@ -102,7 +102,7 @@ function contextOf(options: HostOptions, services: ComposedServices, facilities:
     stateKey: options.stateKey ?? null,
     leaseTtlMs,
     releaseBoundsMs: { ...STEP_BOUNDS_MS, ...options.releaseBoundsMs },
-    live: { handles: new Set(), shared: new Map() },
+    live: { handles: new Set(), shared: new Map(), waiting: new Set(), draining: false },
     parked: new ParkedSandboxes({ maxParked: options.maxParked ?? 16, states, guard, backends, logger }),
     heartbeat: new Heartbeat(clock, leaseTtlMs, guard.reach !== 'cluster'),
   }

@@ -1,4 +1,5 @@
 import { acquireSession } from '../acquire/acquire.js'
+import { drained } from '../acquire/claim-slot.js'
 import type { HostContext } from '../acquire/host-context.js'
 import { reap } from '../acquire/reap.js'
 import type { AcquireRequest, Host, ReapRequest, ReapResult } from '../contracts/host.js'
@@ -81,14 +82,22 @@ export class SessionHost implements Host {
   }
 
   async #releaseAll(failures: unknown[]): Promise<void> {
+    // Whoever waits for a slot may wait for a session of this very host.
+    this.#context.live.draining = true
+    for (const waiting of this.#context.live.waiting) waiting.abort()
+    await this.#releaseLive(failures)
     await Promise.allSettled(this.#acquiring)
+    // Those that were beyond waiting have come to life meanwhile.
+    await this.#releaseLive(failures)
+  }
+
+  async #releaseLive(failures: unknown[]): Promise<void> {
     const released = await Promise.allSettled(this.sessions().map((session) => session.release()))
     for (const result of released) if (result.status === 'rejected') failures.push(result.reason)
   }
 
   #assertOpen(): void {
-    if (this.#drained === undefined) return
-    throw new SandboxError('not_running', 'the host is drained; create another one', { status: 'drained' })
+    if (this.#drained !== undefined) throw drained()
   }
 }
 
