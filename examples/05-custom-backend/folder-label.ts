@@ -6,9 +6,9 @@ import type { CreateSandbox } from '@cofferdam/core/plugin'
 import { z } from 'zod'
 
 /** What a sandbox is, on disk: whose it is, and what it was made from. Never changes. */
-export type FolderLabel = z.infer<typeof labelSchema>
+export type FolderLabel = Pick<CreateSandbox, 'identity' | 'workspaceRoot'>
 
-const labelSchema = z.strictObject({
+const labelSchema: z.ZodType<FolderLabel> = z.strictObject({
   identity: z.strictObject({ deployment: z.string(), slotHash: z.string(), sessionId: z.string() }),
   workspaceRoot: z.string(),
 })

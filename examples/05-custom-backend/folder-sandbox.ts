@@ -4,6 +4,7 @@ import { createHostFiles } from '@cofferdam/core/host-files'
 import { assertNotAborted, isSandboxError, SandboxError } from '@cofferdam/core/plugin'
 import type {
   AttachedProcess,
+  BackendFeatures,
   CreateSandbox,
   NativeSnapshotRef,
   PortEndpoint,
@@ -41,7 +42,7 @@ export interface FolderSandboxParts {
 export class FolderSandbox implements Sandbox<FolderState> {
   readonly id: string
   readonly state: FolderState
-  readonly features = FEATURES
+  readonly features: BackendFeatures = FEATURES
   readonly paths: SandboxPaths
   readonly files: SandboxFiles
   readonly #parts: FolderSandboxParts

@@ -88,7 +88,9 @@ const finish: readonly Decision[] = [
   { done: true, why: 'reports can begin at a date; all tests pass' },
 ]
 
-export const TASKS = {
+export type TaskName = 'fix' | 'feature' | 'finish'
+
+export const TASKS: Readonly<Record<TaskName, DemoTask>> = {
   fix: {
     title: 'task 1: fix the failing tests',
     task: 'The tests of this project fail. Find out why and fix it.',
@@ -104,6 +106,4 @@ export const TASKS = {
     task: 'Add since(transactions, date) to the ledger, with a test. Another worker has begun.',
     model: () => scriptedModel('engineer', finish),
   },
-} as const satisfies Record<string, DemoTask>
-
-export type TaskName = keyof typeof TASKS
+}

@@ -13,7 +13,11 @@ import type { ChangeSummary, PlanProblem } from './patch/plan-patch.js'
 
 const MAX_PATCH_CHARACTERS = 2 * 1024 * 1024
 
-const parameters = z.strictObject({
+interface ApplyPatchInput {
+  readonly patch: string
+}
+
+const parameters: z.ZodType<ApplyPatchInput> = z.strictObject({
   patch: z.string().min(1).max(MAX_PATCH_CHARACTERS).describe("From '*** Begin Patch' to '*** End Patch'."),
 })
 
@@ -32,7 +36,7 @@ const DESCRIPTION = `Changes any number of files at once; when one change cannot
 *** End Patch
 Give about three unchanged lines around each change. No line numbers.`
 
-export function applyPatchTool(context: FileToolContext): Tool<z.infer<typeof parameters>> {
+export function applyPatchTool(context: FileToolContext): Tool<ApplyPatchInput> {
   const tool = { name: 'apply_patch', effects: 'write' } as const
   const canonical = (path: string): string => canonicalPath(path, context.scope)
   return defineTool({

@@ -6,7 +6,13 @@ import { answer } from '../answer.js'
 import { approveFiles } from './file-tools.js'
 import type { FileToolContext } from './file-tools.js'
 
-const parameters = z.strictObject({
+interface ListFilesInput {
+  readonly path: string
+  readonly depth: number
+  readonly limit: number
+}
+
+const parameters: z.ZodType<ListFilesInput> = z.strictObject({
   path: z.string().min(1).default('.').describe('A directory. Default: the workspace.'),
   depth: z.int().min(1).max(20).default(1).describe('How many levels of directories.'),
   limit: z.int().min(1).max(10_000).default(1_000).describe('Entries at most, upper levels first.'),
@@ -18,7 +24,7 @@ interface Listed {
   readonly type: FileType
 }
 
-export function listFilesTool(context: FileToolContext): Tool<z.infer<typeof parameters>> {
+export function listFilesTool(context: FileToolContext): Tool<ListFilesInput> {
   const tool = { name: 'list_files', effects: 'read' } as const
   return defineTool({
     ...tool,
@@ -38,16 +44,10 @@ export function listFilesTool(context: FileToolContext): Tool<z.infer<typeof par
 
 const MARKS: Readonly<Partial<Record<FileType, string>>> = { directory: '/', symlink: '@', fifo: '|', socket: '=' }
 
-interface Walk {
-  readonly path: string
-  readonly depth: number
-  readonly limit: number
-}
-
 /** Level by level, so that a deep directory does not use up the limit. */
 async function walk(
   files: SessionFiles,
-  { path, depth, limit }: Walk,
+  { path, depth, limit }: ListFilesInput,
 ): Promise<{ entries: Listed[]; truncated: boolean }> {
   const entries: Listed[] = []
   let level = ['']

@@ -14,13 +14,20 @@ const DEFAULT_LINES = 2_000
 /** Room for the line that says what is shown. */
 const HEADER_BYTES = 512
 
-const parameters = z.strictObject({
+interface ReadFileInput {
+  readonly path: string
+  /** From 1. */
+  readonly offset: number
+  readonly limit: number
+}
+
+const parameters: z.ZodType<ReadFileInput> = z.strictObject({
   path: z.string().min(1).describe('Relative to the workspace, or absolute.'),
   offset: z.int().min(1).default(1).describe('First line, from 1.'),
   limit: z.int().min(1).max(100_000).default(DEFAULT_LINES).describe('Lines at most.'),
 })
 
-export function readFileTool(context: FileToolContext): Tool<z.infer<typeof parameters>> {
+export function readFileTool(context: FileToolContext): Tool<ReadFileInput> {
   const tool = { name: 'read_file', effects: 'read' } as const
   return defineTool({
     ...tool,
@@ -51,12 +58,8 @@ function binary(path: string, bytes: Uint8Array): Answer {
   })
 }
 
-interface Window {
-  readonly path: string
+interface Window extends ReadFileInput {
   readonly text: string
-  /** From 1. */
-  readonly offset: number
-  readonly limit: number
   readonly maxBytes: number
 }
 

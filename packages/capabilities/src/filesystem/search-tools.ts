@@ -16,14 +16,21 @@ const SHOWN_CHARACTERS = 300
 const path = z.string().min(1).default('.').describe('Directory to look beneath. Default: the workspace.')
 const includeIgnored = z.boolean().default(false).describe('Also .git and what .gitignore names.')
 
-const globParameters = z.strictObject({
+interface GlobInput {
+  readonly pattern: string
+  readonly path: string
+  readonly include_ignored: boolean
+  readonly limit: number
+}
+
+const globParameters: z.ZodType<GlobInput> = z.strictObject({
   pattern: z.string().min(1).describe('For example src/**/*.ts.'),
   path,
   include_ignored: includeIgnored,
   limit: z.int().min(1).max(10_000).default(1_000).describe('Paths at most.'),
 })
 
-export function globTool(context: FileToolContext): Tool<z.infer<typeof globParameters>> {
+export function globTool(context: FileToolContext): Tool<GlobInput> {
   const tool = { name: 'glob', effects: 'read' } as const
   return defineTool({
     ...tool,
@@ -44,7 +51,14 @@ export function globTool(context: FileToolContext): Tool<z.infer<typeof globPara
   })
 }
 
-const grepParameters = z.strictObject({
+interface GrepInput extends GlobInput {
+  readonly glob?: string | undefined
+  readonly literal: boolean
+  readonly ignore_case: boolean
+  readonly context: number
+}
+
+const grepParameters: z.ZodType<GrepInput> = z.strictObject({
   pattern: z.string().min(1).describe('A regular expression.'),
   path,
   glob: z.string().min(1).optional().describe('Only files whose path matches, for example **/*.ts.'),
@@ -55,7 +69,7 @@ const grepParameters = z.strictObject({
   limit: z.int().min(1).max(2_000).default(200).describe('Matches at most.'),
 })
 
-export function grepTool(context: FileToolContext): Tool<z.infer<typeof grepParameters>> {
+export function grepTool(context: FileToolContext): Tool<GrepInput> {
   const tool = { name: 'grep', effects: 'read' } as const
   return defineTool({
     ...tool,

@@ -6,9 +6,15 @@ import { approveFiles } from './file-tools.js'
 import type { FileToolContext } from './file-tools.js'
 import { sniffImage } from './sniff-image.js'
 
-const parameters = z.strictObject({ path: z.string().min(1).describe('Relative to the workspace, or absolute.') })
+interface ViewImageInput {
+  readonly path: string
+}
 
-export function viewImageTool(context: FileToolContext, maxImageBytes: number): Tool<z.infer<typeof parameters>> {
+const parameters: z.ZodType<ViewImageInput> = z.strictObject({
+  path: z.string().min(1).describe('Relative to the workspace, or absolute.'),
+})
+
+export function viewImageTool(context: FileToolContext, maxImageBytes: number): Tool<ViewImageInput> {
   const tool = { name: 'view_image', effects: 'read' } as const
   return defineTool({
     ...tool,

@@ -7,9 +7,17 @@ import type { FileToolContext } from './file-tools.js'
 
 const path = z.string().min(1).describe('Relative to the workspace, or absolute.')
 
-const writeParameters = z.strictObject({ path, content: z.string().describe('The whole content of the file.') })
+interface WriteInput {
+  readonly path: string
+  readonly content: string
+}
 
-export function writeFileTool(context: FileToolContext): Tool<z.infer<typeof writeParameters>> {
+const writeParameters: z.ZodType<WriteInput> = z.strictObject({
+  path,
+  content: z.string().describe('The whole content of the file.'),
+})
+
+export function writeFileTool(context: FileToolContext): Tool<WriteInput> {
   const tool = { name: 'write_file', effects: 'write' } as const
   return defineTool({
     ...tool,
@@ -28,14 +36,21 @@ export function writeFileTool(context: FileToolContext): Tool<z.infer<typeof wri
   })
 }
 
-const editParameters = z.strictObject({
+interface EditInput {
+  readonly path: string
+  readonly old_text: string
+  readonly new_text: string
+  readonly replace_all: boolean
+}
+
+const editParameters: z.ZodType<EditInput> = z.strictObject({
   path,
   old_text: z.string().min(1).describe('Text of the file, exactly as it is; enough of it to occur once.'),
   new_text: z.string().describe('What stands there instead.'),
   replace_all: z.boolean().default(false).describe('Replace every occurrence.'),
 })
 
-export function editFileTool(context: FileToolContext): Tool<z.infer<typeof editParameters>> {
+export function editFileTool(context: FileToolContext): Tool<EditInput> {
   const tool = { name: 'edit_file', effects: 'write' } as const
   return defineTool({
     ...tool,

@@ -34,9 +34,11 @@ interface Listed {
   readonly unreadBytes: number | null
 }
 
-const listParameters = z.strictObject({})
+type ListInput = Readonly<Record<string, never>>
 
-export function listProcessesTool(context: ShellToolContext): Tool<z.infer<typeof listParameters>> {
+const listParameters: z.ZodType<ListInput> = z.strictObject({})
+
+export function listProcessesTool(context: ShellToolContext): Tool<ListInput> {
   return defineTool({
     name: 'list_processes',
     description: 'Lists the commands of this run, and background processes of the workspace that others started.',
@@ -81,12 +83,17 @@ function showProcess({ processId, command, status, exit, unreadBytes }: Listed):
   return `${processId}: ${state}${unread}: ${command.replace(/\s+/g, ' ')}`
 }
 
-const killParameters = z.strictObject({
+interface KillInput {
+  readonly process_id: string
+  readonly signal: (typeof SIGNALS)[number]
+}
+
+const killParameters: z.ZodType<KillInput> = z.strictObject({
   process_id: processId,
   signal: z.enum(SIGNALS).default('SIGTERM').describe('SIGTERM becomes SIGKILL when it does not help.'),
 })
 
-export function killProcessTool(context: ShellToolContext): Tool<z.infer<typeof killParameters>> {
+export function killProcessTool(context: ShellToolContext): Tool<KillInput> {
   const { commands, session, redact, maxOutputBytes } = context
   return defineTool({
     name: 'kill_process',

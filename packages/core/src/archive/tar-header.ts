@@ -5,8 +5,11 @@ import type { TarField } from './tar-number.js'
 
 export const BLOCK_BYTES = 512
 
+type FieldName =
+  'name' | 'mode' | 'uid' | 'gid' | 'size' | 'mtime' | 'checksum' | 'type' | 'linkName' | 'magic' | 'prefix'
+
 /** Where the fields of a header lie. */
-export const FIELDS = {
+export const FIELDS: Readonly<Record<FieldName, TarField>> = {
   name: [0, 100],
   mode: [100, 8],
   uid: [108, 8],
@@ -18,7 +21,7 @@ export const FIELDS = {
   linkName: [157, 100],
   magic: [257, 8],
   prefix: [345, 155],
-} as const satisfies Record<string, TarField>
+}
 
 /** A header as it stands in the archive, before extension headers change it. */
 export interface TarHeader {
