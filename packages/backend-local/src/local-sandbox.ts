@@ -1,5 +1,5 @@
-import { createHostFiles, openHostDirectory } from '@cofferdam/core/host-files'
-import type { HostRoot } from '@cofferdam/core/host-files'
+import { createDirectoryOpener, createHostFiles } from '@cofferdam/core/host-files'
+import type { HostDirectory } from '@cofferdam/core/host-files'
 import { assertNotAborted, isSandboxError, SandboxError } from '@cofferdam/core/plugin'
 import type {
   AttachedProcess,
@@ -62,7 +62,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
   readonly paths: SandboxPaths
   readonly files: SandboxFiles
   readonly #options: LocalSandboxOptions
-  readonly #roots: readonly HostRoot[]
+  readonly #openDirectory: (path: string) => HostDirectory
   readonly #holder: HolderFolder
   readonly #processes: ProcessTable
   readonly #endpoints = new Set<PortEndpoint>()
@@ -82,13 +82,14 @@ export class LocalSandbox implements Sandbox<LocalState> {
     this.features = features
     this.paths = Object.freeze({ workspace: folder.workspace, control: folder.control })
     this.#holder = new HolderFolder(folder.holder, folder.id)
-    this.#roots = [
+    const roots = [
       { path: folder.workspace, readOnly: false },
       // What commands can link to must not become a way for tools to reach it.
       { path: folder.control, readOnly: false, direct: true },
     ]
+    this.#openDirectory = createDirectoryOpener(roots)
     this.files = createHostFiles({
-      roots: this.#roots,
+      roots,
       beforeRead: () => this.#assertThere(),
       beforeWrite: () => this.#assertHeld(),
     })
@@ -252,9 +253,9 @@ export class LocalSandbox implements Sandbox<LocalState> {
     }
   }
 
-  #openCwd(cwd: string): { readonly real: string; readonly self: string; close(): void } {
+  #openCwd(cwd: string): HostDirectory {
     try {
-      return openHostDirectory(cwd, this.#roots)
+      return this.#openDirectory(cwd)
     } catch (error) {
       if (!isSandboxError(error, 'not_found') && !isSandboxError(error, 'not_a_directory')) throw error
       const reason = `its directory ${cwd} is not there`

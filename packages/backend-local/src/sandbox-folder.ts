@@ -120,9 +120,7 @@ export class SandboxFolders {
 
   /** The labels go last: as long as anything is there, it is known whose it is. */
   async #empty(name: string): Promise<void> {
-    const folder = join(this.#home, name)
-    for (const part of FOLDERS) await removeHostTree(join(folder, part))
-    await removeHostTree(folder)
+    await removeHostTree(join(this.#home, name), { last: 'labels.json' })
   }
 
   /** Drafts of dead processes: known by their pid where it counts in our namespace, else by their age. */

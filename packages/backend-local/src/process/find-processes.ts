@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 
 /** One line of the process table. */
@@ -9,6 +9,8 @@ export interface ProcessEntry {
   readonly session: number
   /** Dead and not yet collected by its parent: nothing runs, and no signal reaches it. */
   readonly isZombie: boolean
+  /** A thread of the kernel: it has no environment, and belongs to nobody. */
+  readonly isKernel: boolean
 }
 
 /** What belongs to something that was started here. */
@@ -32,7 +34,9 @@ export interface FamilyMembers {
  * lost sight of, and that is why killing is declared `best-effort`.
  */
 export function findFamily(family: Family): FamilyMembers {
-  const table = readProcessTable().filter(({ pid, isZombie }) => pid !== process.pid && !isZombie)
+  const table = readProcessTable().filter(({ pid, isZombie, isKernel }) => {
+    return pid !== process.pid && !isZombie && !isKernel
+  })
   const alive = new Set(table.map(({ pid }) => pid))
   // A pid is given away again only when no session and no group has it as its number any more.
   const leaders = family.leaders.filter(({ pid, hasEnded }) => !hasEnded || !alive.has(pid)).map(({ pid }) => pid)
@@ -70,16 +74,27 @@ export function readProcessTable(): ProcessEntry[] {
   return process.platform === 'linux' ? readProcTable() : readPsTable()
 }
 
+/** PF_KTHREAD of the kernel's sched.h. */
+const KERNEL_THREAD = 0x00200000
+
 function readProcTable(): ProcessEntry[] {
   const table: ProcessEntry[] = []
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const stat = readProc(Number(name), 'stat')
     // proc(5): the name in parentheses may itself hold blanks and parentheses.
-    const [state, parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const [state, parent, group, session, , , flags] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 7)
     if (session === undefined) continue
     const isZombie = state === 'Z' || state === 'X'
-    table.push({ pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session), isZombie })
+    const isKernel = (Number(flags) & KERNEL_THREAD) !== 0
+    table.push({
+      pid: Number(name),
+      parent: Number(parent),
+      group: Number(group),
+      session: Number(session),
+      isZombie,
+      isKernel,
+    })
   }
   return table
 }
@@ -90,9 +105,8 @@ function readPsTable(): ProcessEntry[] {
   return text.split('\n').flatMap((line) => {
     const [pid, parent, group, state] = line.trim().split(/\s+/)
     if (state === undefined) return []
-    return [
-      { pid: Number(pid), parent: Number(parent), group: Number(group), session: 0, isZombie: state.startsWith('Z') },
-    ]
+    const isZombie = state.startsWith('Z')
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0, isZombie, isKernel: false }]
   })
 }
 
@@ -100,11 +114,31 @@ function hasMarker(pid: number, marker: string): boolean {
   return process.platform === 'linux' && readProc(pid, 'environ').includes(marker)
 }
 
+/** The whole table is read for every command that is killed: half the calls of readFileSync, and no memory of their own. */
+let scratch = Buffer.allocUnsafeSlow(64 * 1024)
+
 function readProc(pid: number, file: string): string {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, 'latin1')
+    const fd = openSync(`/proc/${pid}/${file}`, 'r')
+    try {
+      return readAll(fd)
+    } finally {
+      closeSync(fd)
+    }
   } catch {
     // Ended meanwhile, or another user's.
     return ''
+  }
+}
+
+function readAll(fd: number): string {
+  for (let filled = 0; ;) {
+    const count = readSync(fd, scratch, filled, scratch.length - filled, null)
+    filled += count
+    // Files of /proc fill what they are given, or end.
+    if (filled < scratch.length) return scratch.toString('latin1', 0, filled)
+    const larger = Buffer.allocUnsafeSlow(scratch.length * 2)
+    scratch.copy(larger)
+    scratch = larger
   }
 }

@@ -18,6 +18,8 @@ export interface ClearTree {
   readonly path: string
   /** Make directories writable that forbid it. Default false. */
   readonly force?: boolean
+  /** A name in it that goes when all others are gone. */
+  readonly last?: string
   readonly signal?: AbortSignal
   /** Called between stretches; throws when it must not go on. */
   readonly beforeWrite?: () => void
@@ -97,7 +99,7 @@ class TreeRemoval {
       if (place.mountId() !== this.#mountId)
         throw pathDenied(this.#request.path, `something is mounted beneath it, at ${place.real}`)
       if (this.#request.force === true && (Number(place.stat.mode) & 0o700) !== 0o700) chmodSync(place.self, 0o700)
-      this.#levels.push({ name, stat: place.stat, names: listNames(place), refills: 0 })
+      this.#levels.push({ name, stat: place.stat, names: this.#namesOf(place, this.#levels.length), refills: 0 })
     } catch (error) {
       place.close()
       throw error
@@ -128,8 +130,16 @@ class TreeRemoval {
 
   /** A process that is still running may be quicker than we are, for a while. */
   #isRefilled(level: Level, at: Place): boolean {
-    level.names = listNames(at)
+    level.names = this.#namesOf(at, this.#levels.length - 1)
     return level.names.length > 0 && ++level.refills < MAX_REFILLS
+  }
+
+  /** In the order in which they are popped, backwards. */
+  #namesOf(place: Place, depth: number): string[] {
+    const names = listNames(place)
+    const { last } = this.#request
+    if (depth > 0 || last === undefined || !names.includes(last)) return names
+    return [last, ...names.filter((name) => name !== last)]
   }
 
   #up(from: Place, above: Level): Place {

@@ -16,27 +16,30 @@ export interface HostDirectory {
 }
 
 /**
- * Opens a directory inside the roots, for something to be done in it, e.g. to start a program there.
+ * Opens directories inside the roots, for something to be done in them, e.g. to start a program there. Made once and used
+ * for many: links in the roots are resolved once.
  *
- * @throws `path_escape`, `not_found`, `not_a_directory`, `path_denied`, `invalid_argument`
+ * What it returns throws `path_escape`, `not_found`, `not_a_directory`, `path_denied`, `invalid_argument`.
  */
-export function openHostDirectory(path: string, roots: readonly HostRoot[]): HostDirectory {
+export function createDirectoryOpener(roots: readonly HostRoot[]): (path: string) => HostDirectory {
   const resolver = new PathResolver(choosePlaceOpener(), new HostRoots(roots, []))
-  const place = resolver.existing(path, { follow: true, use: 'read' })
-  try {
-    assertDirectory(place, path)
-    return { real: place.real, self: String(place.self), close: () => place.close() }
-  } catch (error) {
-    place.close()
-    throw error
+  return (path) => {
+    const place = resolver.existing(path, { follow: true, use: 'read' })
+    try {
+      assertDirectory(place, path)
+      return { real: place.real, self: String(place.self), close: () => place.close() }
+    } catch (error) {
+      place.close()
+      throw error
+    }
   }
 }
 
 /**
  * Removes a file or a whole directory of the host's own, also what its permissions protect. Nothing is followed, and a mount
- * beneath it is `path_denied`. Absent is success.
+ * beneath it is `path_denied`. Absent is success. The entry `last` of it goes when all others are gone.
  */
-export async function removeHostTree(path: string): Promise<void> {
+export async function removeHostTree(path: string, options: { readonly last?: string } = {}): Promise<void> {
   const open = choosePlaceOpener()
   try {
     const directory = open(toNativePath(dirname(path)), { follow: true, directory: true })
@@ -44,7 +47,7 @@ export async function removeHostTree(path: string): Promise<void> {
       const name = basename(path)
       const stat = lstatSync(directory.child(name), { throwIfNoEntry: false })
       if (stat === undefined) return
-      if (stat.isDirectory()) await clearTree({ open, directory, name, path, force: true })
+      if (stat.isDirectory()) await clearTree({ open, directory, name, path, force: true, ...options })
       else unlinkSync(directory.child(name))
     } finally {
       directory.close()
