@@ -158,8 +158,8 @@ export class LiveSession {
       : signal === null
         ? `exited with ${String(exitCode)}`
         : `was ended by ${signal}`
-    const stdoutTail = this.redact(result.stdout.slice(-2_000))
-    const stderrTail = this.redact(result.stderr.slice(-2_000))
+    const stdoutTail = this.redact(result.stdout).slice(-2_000)
+    const stderrTail = this.redact(result.stderr).slice(-2_000)
     throw new SandboxError(
       'exec_failed',
       `the command ${how}${stderrTail === '' ? '' : `: ${stderrTail.trim().slice(-300)}`}`,
