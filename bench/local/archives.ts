@@ -12,8 +12,14 @@ const MIB = 1024 * 1024
 
 export const archives: Benchmark = {
   name: 'local archive snapshots',
+  measure: manyFiles,
+}
+
+/** To be measured first: in a process that has had much memory before, a peak would hide in what it has kept of it. */
+export const archiveMemory: Benchmark = {
+  name: 'local archive memory',
   async measure() {
-    return [...(await manyFiles()), await oneGiB()]
+    return [await oneGiB()]
   },
 }
 
