@@ -113,7 +113,10 @@ describe.each(BACKENDS)('shell on %s', (_name, plugin) => {
 
   it('makes Ctrl-C a signal for everything the command started', async () => {
     await using bench = await open()
-    const plain = await bench.call('exec_command', { command: 'sleep 60', yield_time_ms: 0 })
+    // A loop, because a shell that is just about to replace itself by its last command loses an interrupt.
+    const loop = 'echo set; while true; do sleep 0.05; done'
+    const plain = await bench.call('exec_command', { command: loop, yield_time_ms: 0 })
+    await pollUntil(bench, plain, 'set')
     const interrupted = await bench.call('write_stdin', {
       process_id: plain.facts.processId,
       chars: '\x03',
