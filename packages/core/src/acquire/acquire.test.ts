@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isSandboxError } from '@cofferdam/core'
-import type { SandboxErrorCode } from '@cofferdam/core'
+import type { JsonValue, SandboxErrorCode } from '@cofferdam/core'
 import { testPlace } from './test-host.fixture.js'
 import type { TestPlace } from './test-host.fixture.js'
 
@@ -192,6 +192,13 @@ describe('sources', () => {
     expect(await again.files.readText('work.txt')).toBe('kept')
   })
 
+  it('refuses states that are nested without end', async () => {
+    await using host = await place.host({ stateKey: new Uint8Array(32) })
+    let sandbox: JsonValue = 1
+    for (let i = 0; i < 30_000; i++) sandbox = [sandbox]
+    expect(await codeOf(host.acquire({ state: { version: 1, sandbox } }))).toBe('state_corrupt')
+  })
+
   it('refuses states that were tampered with, and unsigned ones where there is a key', async () => {
     const stateKey = new Uint8Array(32).fill(7)
     await using host = await place.host({ stateKey })
@@ -238,6 +245,16 @@ describe('records', () => {
     expect(await codeOf(session.exec('true'))).toBe('lease_lost')
     expect(await codeOf(session.files.write('x', 'y'))).toBe('lease_lost')
     expect(await codeOf(session.release())).toBe('aggregate of lease_lost')
+  })
+
+  it('believes no pin that reaches for the work of a slot', async () => {
+    await using host = await place.host()
+    const session = await host.acquire({ scope, manifest })
+    const { snapshot } = await session.release({ afterRelease: 'destroy' })
+    await place.states.put('forks/000000000000001-evil', { slot: session.slot, snapshot: { ...snapshot } } as never)
+    expect((await host.host.reap()).failures).toMatchObject([{ code: 'state_corrupt' }])
+    const again = await host.acquire({ scope, manifest })
+    expect(again.branch).toBe('lost')
   })
 
   it('keeps no record of a session without a scope that left nothing', async () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SandboxError } from '../errors/sandbox-error.js'
-import { snapshotRefSchema } from '../session/session-record.js'
+import { parseRecord, snapshotRefSchema } from '../session/session-record.js'
 import type { HostContext } from './host-context.js'
 import { engineOf } from './save-workspace.js'
 import { recordKey, slotHash } from './slot-key.js'
@@ -38,8 +38,18 @@ async function removePin(context: HostContext, key: string): Promise<void> {
       reason,
     })
   }
-  const pin = parsed.data
-  await engineOf(context, pin.snapshot).delete(pin.snapshot)
-  await context.states.delete(recordKey(slotHash(pin.slot)))
+  const { slot, snapshot } = parsed.data
+  const recordAt = recordKey(slotHash(slot))
+  const held = await context.states.get(recordAt)
+  if (held !== undefined) {
+    const record = parseRecord(slot, held.value)
+    // A pin is worth no more than the record of its fork says: it must not reach the work of any other slot.
+    if (record.forkOf === null || record.owner !== null || record.snapshot?.id !== snapshot.id) {
+      const reason = 'it does not belong to a fork that lost'
+      throw new SandboxError('state_corrupt', `the pin ${key} cannot be used: ${reason}. Delete it.`, { key, reason })
+    }
+    await engineOf(context, snapshot).delete(snapshot)
+    await context.states.delete(recordAt, { ifVersion: held.version })
+  }
   await context.states.delete(key)
 }

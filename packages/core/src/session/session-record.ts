@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { JsonValue } from '../errors/error-details.js'
 import { SandboxError } from '../errors/sandbox-error.js'
 import type { SnapshotRef } from '../contracts/snapshot.js'
+import { isShallow } from './json-depth.js'
 
 /** Versions that this code can read. Older ones are migrated on reading, newer ones refused. */
 export const RECORD_VERSION = 1
@@ -89,6 +90,7 @@ const recordSchema: z.ZodType<SessionRecord> = z.strictObject({
 
 /** Throws `state_version_unsupported` or `state_corrupt`; the stored value stays as it is. */
 export function parseRecord(key: string, value: JsonValue): SessionRecord {
+  if (!isShallow(value)) throw corrupt(key, 'it is nested too deeply')
   const version = z.object({ version: z.number().int() }).safeParse(value)
   if (version.success && version.data.version !== RECORD_VERSION) {
     throw new SandboxError(

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { JsonValue } from '../errors/error-details.js'
 import { SandboxError } from '../errors/sandbox-error.js'
 import type { SessionState } from '../contracts/session.js'
+import { isShallow } from './json-depth.js'
 import { snapshotRefSchema } from './session-record.js'
 
 const stateSchema: z.ZodType<SessionState> = z.strictObject({
@@ -29,6 +30,7 @@ export function sealState(state: Omit<SessionState, 'mac'>, stateKey: Uint8Array
  * the schema or, with a key, was not sealed by it.
  */
 export function openState(value: JsonValue, stateKey: Uint8Array | null): SessionState {
+  if (!isShallow(value)) throw corruptState('it is nested too deeply')
   const version = z.object({ version: z.number().int() }).safeParse(value)
   if (version.success && version.data.version !== 1) {
     throw new SandboxError(
