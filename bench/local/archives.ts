@@ -15,7 +15,10 @@ export const archives: Benchmark = {
   measure: manyFiles,
 }
 
-/** To be measured first: in a process that has had much memory before, a peak would hide in what it has kept of it. */
+/**
+ * To be believed only when measured alone (`--only memory`): a process that has had much memory hides a peak in what it
+ * has kept. Measured first it would be worse: with more memory a process forks more slowly, ours and the baseline's alike.
+ */
 export const archiveMemory: Benchmark = {
   name: 'local archive memory',
   async measure() {

@@ -6,4 +6,4 @@ import { lifeCycles } from './life-cycles.js'
 import { materializing } from './materializing.js'
 
 /** Everything about the local backend and about core itself. */
-export const local: readonly Benchmark[] = [archiveMemory, commands, lifeCycles, coreCost, materializing, archives]
+export const local: readonly Benchmark[] = [commands, lifeCycles, coreCost, materializing, archives, archiveMemory]
