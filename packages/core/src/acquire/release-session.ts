@@ -66,7 +66,9 @@ async function takeDown(
 ): Promise<ReleaseResult['compute']> {
   const { steps, after } = with_
   const { claim, live } = turn
-  await steps.run('processes', () => live.endProcesses(after === 'park'))
+  // Where nothing is saved and everything goes, removing the compute is what ends the processes.
+  const onlyRemoved = after === 'destroy' && !engineOf(context, specOf(claim.keeper.record)).features.persistent
+  if (!onlyRemoved) await steps.run('processes', () => live.endProcesses(after === 'park'))
   failpoint('release.processes')
   const saved = await save(context, turn, with_)
   failpoint('release.saved')
