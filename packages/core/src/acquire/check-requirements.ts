@@ -3,8 +3,12 @@ import { SandboxError } from '../errors/sandbox-error.js'
 
 const ISOLATION_ORDER: readonly Isolation[] = ['none', 'process', 'container', 'vm']
 
-/** One line for each requirement that the features do not meet. */
+const FLAGS = ['tty', 'pause', 'ports', 'users', 'bindMounts', 'reattach', 'persistentWorkspace'] as const
+const KNOWN: readonly string[] = ['isolation', 'network', 'limits', 'killTree', ...FLAGS]
+
+/** One line for each requirement that the features do not meet. Throws `invalid_argument` for one that is none. */
 export function unmetRequirements(features: BackendFeatures, requires: FeatureRequirements): readonly string[] {
+  assertKnown(requires)
   const unmet: string[] = []
   const { isolation, network, limits, killTree, ...flags } = requires
   if (isolation !== undefined && ISOLATION_ORDER.indexOf(features.isolation) < ISOLATION_ORDER.indexOf(isolation)) {
@@ -35,4 +39,28 @@ export function assertRequirements(features: BackendFeatures, requires: FeatureR
     { feature: unmet[0]?.split(' ')[0] ?? 'features', reason },
     { backend },
   )
+}
+
+/** A requirement that is misspelt must not pass for one that is met. */
+function assertKnown(requires: FeatureRequirements): void {
+  for (const [name, wanted] of Object.entries(requires) as [string, unknown][]) {
+    if (wanted === undefined) continue
+    if (!KNOWN.includes(name)) throw noRequirement(`there is no requirement ${name}; there are ${KNOWN.join(', ')}`)
+    if (name === 'isolation' && !(ISOLATION_ORDER as readonly unknown[]).includes(wanted)) {
+      throw noRequirement(`isolation is one of ${ISOLATION_ORDER.join(', ')}`)
+    }
+    if ((FLAGS as readonly string[]).includes(name) && wanted !== true)
+      throw noRequirement(`${name} is true, or left out`)
+    if (name === 'limits') {
+      for (const [limit, bound] of Object.entries(wanted as object) as [string, unknown][]) {
+        const known = ['memory', 'cpu', 'pids', 'disk'].includes(limit)
+        if (!known || (bound !== true && bound !== undefined))
+          throw noRequirement(`limits.${limit} is no limit that can be required by true`)
+      }
+    }
+  }
+}
+
+function noRequirement(reason: string): SandboxError<'invalid_argument'> {
+  return new SandboxError('invalid_argument', `require: ${reason}`, { argument: 'require', reason })
 }

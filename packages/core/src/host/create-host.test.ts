@@ -114,6 +114,17 @@ describe('what does not fit together', () => {
       { require: { limits: { memory: true } } },
       /^unsupported_feature: .*memory limit is required/,
     ],
+    [
+      'isolation that nobody knows',
+      { require: { isolation: 'docker' as never } },
+      /^invalid_argument: require: isolation/,
+    ],
+    [
+      'a misspelt requirement',
+      { require: { isolaton: 'vm' } as never },
+      /^invalid_argument: require: there is no requirement/,
+    ],
+    ['a requirement that is no yes', { require: { tty: 'yes' as never } }, /^invalid_argument: require: tty is true/],
     ['a short state key', { stateKey: new Uint8Array(8) }, /^invalid_config: .*at least 32 bytes/],
     ['a deployment that is no label', { deployment: 'Not A Label' }, /^invalid_config: .*deployment/],
   ]
