@@ -1,4 +1,5 @@
-import { BASE_DIR, CLOCK, definePlugin, EMIT, LOGGER } from '@cofferdam/core/plugin'
+import { join } from 'node:path'
+import { BASE_DIR, CLOCK, DATA_DIR, definePlugin, EMIT, LOGGER } from '@cofferdam/core/plugin'
 import type { CofferdamPlugin } from '@cofferdam/core/plugin'
 import { createLocalClient } from './local-client.js'
 import { checkOptions } from './options.js'
@@ -22,12 +23,16 @@ export function localBackend(options: LocalBackendOptions = {}): CofferdamPlugin
     name: '@cofferdam/backend-local',
     register(registry) {
       registry.backend('local', (services) =>
-        createLocalClient(options, {
-          logger: services.get(LOGGER),
-          clock: services.get(CLOCK),
-          baseDir: services.get(BASE_DIR),
-          announceWeakness: (reason) => services.get(EMIT)({ type: 'isolation.weak', backend: 'local', reason }),
-        }),
+        // Sandboxes lie with the records that speak for them: a host with other records must not reap them.
+        createLocalClient(
+          { root: join(services.get(DATA_DIR), 'local'), ...options },
+          {
+            logger: services.get(LOGGER),
+            clock: services.get(CLOCK),
+            baseDir: services.get(BASE_DIR),
+            announceWeakness: (reason) => services.get(EMIT)({ type: 'isolation.weak', backend: 'local', reason }),
+          },
+        ),
       )
     },
   })

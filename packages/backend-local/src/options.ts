@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 /** What the application says about sandboxes on this machine. */
 export interface LocalBackendOptions {
-  /** Folder that holds them, on a file system with links and permissions. Relative to the base directory of the host. Default `.cofferdam/local`. */
+  /** Folder that holds them, on a file system with links and permissions. Relative to the base directory of the host. Default `local` in the host's data folder. */
   readonly root?: string
   /** `PATH` of every command that brings none of its own. Default: the directories of the system, never that of this process. */
   readonly path?: string

@@ -27,6 +27,8 @@ export const EMIT: Token<(event: SandboxEventBody) => void> = token('Emit')
 export const DEPLOYMENT: Token<string> = token('Deployment')
 /** Absolute folder that relative host paths of the application begin in. Always there. */
 export const BASE_DIR: Token<string> = token('BaseDir')
+/** Absolute folder for what the host keeps: records, leases, snapshots, and sandboxes of backends on this machine. Always there. */
+export const DATA_DIR: Token<string> = token('DataDir')
 /** A backend. Several may be registered; each by its own id. */
 export const SANDBOX_CLIENT: Token<SandboxClient> = token('SandboxClient')
 /** A snapshot engine. Several; each by its kind. */

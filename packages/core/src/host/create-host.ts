@@ -7,7 +7,7 @@ import { ParkedSandboxes } from '../acquire/parked-sandboxes.js'
 import { STEP_BOUNDS_MS } from '../acquire/release-steps.js'
 import type { Host } from '../contracts/host.js'
 import type { SandboxEvent } from '../contracts/observer.js'
-import { BASE_DIR, CLOCK, DEPLOYMENT, EMIT, LOGGER } from '../di/tokens.js'
+import { BASE_DIR, CLOCK, DATA_DIR, DEPLOYMENT, EMIT, LOGGER } from '../di/tokens.js'
 import { SandboxError } from '../errors/sandbox-error.js'
 import { createConsoleLogger } from '../observe/console-logger.js'
 import { EventHub } from '../observe/event-hub.js'
@@ -44,9 +44,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
   events.addSink(createWarningSink(logger))
   const baseDir = resolve(options.baseDir ?? process.cwd())
   const deployment = options.deployment ?? 'default'
+  const dataDir = resolve(baseDir, options.dataDir ?? join(baseDir, '.cofferdam'))
   const services = await compose({
     plugins: options.plugins,
-    defaults: defaultServices(resolve(baseDir, options.dataDir ?? join(baseDir, '.cofferdam'))),
+    defaults: defaultServices(dataDir),
     ...(options.container === undefined ? {} : { container: options.container }),
     provide: (scope) => {
       scope.provide(CLOCK, () => clock)
@@ -54,6 +55,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       scope.provide(EMIT, () => (event) => events.emit(null, event))
       scope.provide(DEPLOYMENT, () => deployment)
       scope.provide(BASE_DIR, () => baseDir)
+      scope.provide(DATA_DIR, () => dataDir)
     },
   })
   try {

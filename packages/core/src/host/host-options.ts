@@ -20,7 +20,7 @@ export interface HostOptions {
   readonly baseDir?: string
   /** Host places beyond `baseDir` that manifests may read or mount, and everything they may write. Default: none. */
   readonly grants?: readonly PathGrant[]
-  /** Folder for records, snapshots and leases, where no plugin brings another store. Default `.cofferdam` in `baseDir`. */
+  /** Folder for records, snapshots and leases, where no plugin brings another store, and for sandboxes of this machine. Default `.cofferdam` in `baseDir`. */
   readonly dataDir?: string
   /** How workspaces are saved. Default `{ kind: 'archive' }`. */
   readonly snapshots?: SnapshotSpec
