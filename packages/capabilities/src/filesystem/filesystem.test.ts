@@ -195,6 +195,24 @@ describe.each(BACKENDS)('filesystem on %s', (_name, plugin) => {
     expect(everything).not.toContain(Buffer.from(SECRET).toString('base64'))
   })
 
+  it('masks a secret that lies across the cut of a long line', async () => {
+    await using bench = await open()
+    // Both ends of what grep shows of a line, at every place within the secret.
+    const lines = Array.from({ length: SECRET.length }, (_, at) => [
+      `${'y'.repeat(600)}${SECRET}${'z'.repeat(100 - SECRET.length + at)}NEEDLE`,
+      `NEEDLE${'y'.repeat(500 - 6 - at)}${SECRET}${'z'.repeat(400)}`,
+      `NEEDLE${'y'.repeat(300 - 6 - at)}${SECRET}${'z'.repeat(400)}`,
+    ]).flat()
+    await bench.session.files.write('long', lines.join('\n'))
+    const { text } = await bench.call('grep', { pattern: 'NEEDLE', limit: 200 })
+    const { matches } = await bench.session.files.grep('NEEDLE')
+    expect(matches).toHaveLength(lines.length)
+    for (const part of [SECRET.slice(1), SECRET.slice(-6), SECRET.slice(0, 6)]) {
+      expect(text).not.toContain(part)
+      expect(JSON.stringify(matches)).not.toContain(part)
+    }
+  })
+
   it('applies a patch to several files', async () => {
     await using bench = await open()
     const done = await bench.call(

@@ -7,10 +7,7 @@ import { cutCharacters } from '../bound-text.js'
 import { approveFiles } from './file-tools.js'
 import type { FileToolContext } from './file-tools.js'
 
-/**
- * Characters of a line that are shown. The session cuts lines later than this, so that a secret at its cut, which is not
- * known any more, is not shown.
- */
+/** Characters of a line that are shown. The session masks a line before it cuts it, and so is done here. */
 const SHOWN_CHARACTERS = 300
 
 const path = z.string().min(1).default('.').describe('Directory to look beneath. Default: the workspace.')

@@ -5,13 +5,18 @@ import { answer } from '../answer.js'
 import type { Answer } from '../answer.js'
 import { cutCharacters } from '../bound-text.js'
 import { outputLimit } from './exec-command-tool.js'
+import { redactBetween } from './redact-continued.js'
 import { exitStatus, REPORT_BYTES, reportCommand } from './report-command.js'
+import { CONTEXT_BYTES } from './running-command.js'
 import type { RunningCommand } from './running-command.js'
 import type { ShellToolContext } from './shell-tools.js'
 
 /** A command that is asked to end and does not is killed after this. */
 const END_GRACE_MS = 5_000
 const SHOWN_CHARACTERS = 200
+/** A command of another run that is at least this long may be cut: a little less than what a sandbox keeps of it. */
+const GIVEN_CHARACTERS = 198
+const UNSURE_CHARACTERS = 100
 
 const processId = z.string().min(1).describe('As exec_command or list_processes gave it.')
 const SIGNALS = [
@@ -47,9 +52,11 @@ export function listProcessesTool(context: ShellToolContext): Tool<ListInput> {
     approval: 'never',
     execute: () =>
       answer(answersOf(context), async () => {
-        const own = context.commands.all.map(describeOwn)
+        const own = context.commands.all.map((command) => describeOwn(command, context))
         const known = new Set(own.map(({ processId }) => processId))
-        const others = (await context.session.processes.list()).filter(({ id }) => !known.has(id)).map(describeOther)
+        const others = (await context.session.processes.list())
+          .filter(({ id }) => !known.has(id))
+          .map((info) => describeOther(info, context))
         const listed = [...own, ...others]
         return {
           ok: true,
@@ -67,14 +74,29 @@ export function listProcessesTool(context: ShellToolContext): Tool<ListInput> {
   })
 }
 
-function describeOwn({ id, start, end, unreadBytes }: RunningCommand): Listed {
+function describeOwn({ id, start, end, unreadBytes }: RunningCommand, { redact }: ShellToolContext): Listed {
   const exit = end !== undefined && 'exit' in end ? end.exit : null
-  const command = cutCharacters(start.command, SHOWN_CHARACTERS)
+  const command = showCommand(start.command, redact)
   return { processId: id, command, status: end === undefined ? 'running' : 'ended', exit, unreadBytes }
 }
 
-function describeOther({ id, command, status, exit }: ProcessInfo): Listed {
-  return { processId: id, command, status, exit, unreadBytes: null }
+function describeOther({ id, command, status, exit }: ProcessInfo, { redact }: ShellToolContext): Listed {
+  return { processId: id, command: showCutCommand(command, redact), status, exit, unreadBytes: null }
+}
+
+/** Masked before it is cut: what is left of a secret is not known any more. */
+function showCommand(command: string, redact: (text: string) => string): string {
+  return cutCharacters(redact(command), SHOWN_CHARACTERS)
+}
+
+/**
+ * The sandbox gives no more than the beginning of a command, so that a secret may end beyond what is known of it: of a
+ * long one the last part is not shown.
+ */
+function showCutCommand(command: string, redact: (text: string) => string): string {
+  const masked = redact(command)
+  if (command.length < GIVEN_CHARACTERS) return showCommand(command, redact)
+  return `${cutCharacters(masked, Math.max(masked.length - UNSURE_CHARACTERS, 0))}…`
 }
 
 function showProcess({ processId, command, status, exit, unreadBytes }: Listed): string {
@@ -155,18 +177,28 @@ function readOwn(command: RunningCommand, input: ReadInput, { redact }: ShellToo
 }
 
 async function readOther(input: ReadInput, context: ShellToolContext, signal?: AbortSignal): Promise<Answer> {
+  /** What stands around, to know a secret by that lies there in part. */
+  const textOf = async ({ from, to }: { from: number; to: number }): Promise<string> => {
+    const options = { fromOffset: from, maxBytes: to - from, ...(signal === undefined ? {} : { signal }) }
+    const around = await context.session.processes.readOutput(input.process_id, options)
+    return around.text
+  }
   const output = await context.session.processes.readOutput(input.process_id, {
     maxBytes: input.max_output_bytes,
     ...(input.offset === undefined ? {} : { fromOffset: input.offset }),
     ...(signal === undefined ? {} : { signal }),
   })
+  const { fromOffset, nextOffset } = output
+  const earlier = Math.max(fromOffset - CONTEXT_BYTES, 0)
+  const before = earlier === fromOffset ? '' : await textOf({ from: earlier, to: fromOffset })
+  const after = output.text === '' ? '' : await textOf({ from: nextOffset, to: nextOffset + CONTEXT_BYTES })
   return showOutput({
     processId: input.process_id,
     status: output.exit === null ? 'running' : 'ended',
     from: output.fromOffset,
     next: output.nextOffset,
     droppedBytes: output.droppedBytes,
-    text: context.redact(output.text),
+    text: redactBetween(before, output.text, after, context.redact),
   })
 }
 

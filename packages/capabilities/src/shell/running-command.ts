@@ -1,11 +1,11 @@
 import type { ProcessExit, SandboxProcess, Signal } from '@cofferdam/core/plugin'
 import { OutputLog, wholeCharacters } from './output-log.js'
-import { redactContinued } from './redact-continued.js'
+import { redactBetween, redactContinued } from './redact-continued.js'
 
 /** How long the streams of a command may stay open after it has ended. */
 const STREAM_GRACE_MS = 2_000
-/** How far back a secret may have begun. */
-const CONTEXT_BYTES = 4 * 1024
+/** How far back a secret may have begun, and how far on one may end. */
+export const CONTEXT_BYTES: number = 16 * 1024
 const INTERRUPT = '\x03'
 const END_OF_TRANSMISSION = '\x04'
 
@@ -112,7 +112,9 @@ export class RunningCommand {
     const window = piece.bytes.subarray(0, maxBytes)
     const feed = more ? window.lastIndexOf(0x0a) : -1
     const bytes = feed === -1 ? window.subarray(0, wholeCharacters(window)) : window.subarray(0, feed + 1)
-    const text = redactContinued(this.#textBefore(piece.from), bytes.toString('utf8'), redact)
+    // A secret may end beyond what is shown.
+    const after = piece.bytes.subarray(bytes.length, bytes.length + CONTEXT_BYTES).toString('utf8')
+    const text = redactBetween(this.#textBefore(piece.from), bytes.toString('utf8'), after, redact)
     return { from: piece.from, next: piece.from + bytes.length, text }
   }
 

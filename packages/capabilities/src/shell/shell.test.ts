@@ -219,6 +219,29 @@ describe.each(BACKENDS)('shell on %s', (_name, plugin) => {
     expect([again.length, again.endsWith('line 1999\n')]).toEqual([totalBytes, true])
   })
 
+  it('masks a secret that lies across the edge of what is shown', async () => {
+    await using bench = await open()
+    const lead = 'x'.repeat(250)
+    const process = await bench.session.spawn(`: ${'c'.repeat(190)} '${SECRET}'; printf '%s' "${lead}$TOKEN tail"`, {
+      background: true,
+    })
+    await Promise.all([process.stdout.cancel(), process.stderr.cancel()])
+    await process.wait()
+    const own = await bench.call('exec_command', {
+      command: `: ${'c'.repeat(190)} '${SECRET}'; printf '%s' "${lead}$TOKEN tail"`,
+    })
+    const listed = await bench.call('list_processes', {})
+    const reads = []
+    for (const process_id of [process.id, own.facts.processId]) {
+      for (const offset of [0, 5, 252, 255]) {
+        reads.push(await bench.call('read_output', { process_id, offset, max_output_bytes: 256 }))
+      }
+    }
+    const said = JSON.stringify([listed, reads.map(({ text, data }) => [text, data])])
+    for (const part of [SECRET.slice(1), SECRET.slice(-6), SECRET.slice(0, 6)]) expect(said).not.toContain(part)
+    expect(reads.every(({ text }) => text.includes('[redacted]'))).toBe(true)
+  })
+
   it('masks secrets, also one that comes in two pieces', async () => {
     await using bench = await open()
     const printed = await bench.call('exec_command', { command: 'echo "token: $TOKEN"; echo "$TOKEN" >&2' })

@@ -24,6 +24,8 @@ export interface GrepFilesRequest {
   readonly show: (path: string) => string
   readonly pattern: string
   readonly options: GrepOptions
+  /** Masks secrets: a line is masked before it is cut, because what is left of a secret is not known any more. */
+  readonly redact: (text: string) => string
 }
 
 /** Searches files one after another until there are enough matches. */
@@ -50,7 +52,7 @@ export async function grepFiles(request: GrepFilesRequest): Promise<GrepResult> 
 }
 
 async function search(request: GrepFilesRequest, matcher: LineMatcher, signal: AbortSignal): Promise<GrepResult> {
-  const { candidates, options, root, files, show } = request
+  const { candidates, options, root, files, show, redact } = request
   const { limit = DEFAULT_LIMIT, context = 0, glob } = options
   const isWanted = glob === undefined ? () => true : compileGlob(glob)
   const wanted = candidates.filter(({ path }) => isWanted(path))
@@ -67,7 +69,7 @@ async function search(request: GrepFilesRequest, matcher: LineMatcher, signal: A
     filesSearched++
     const shown = show(path.slice(root.length + 1))
     // One more than wanted tells whether there are more.
-    const found = await matchesIn(text, matcher, { limit: limit - matches.length + 1, context })
+    const found = await matchesIn(text, matcher, { limit: limit - matches.length + 1, context, redact })
     matches.push(...found.map((match) => ({ path: shown, ...match })))
     if (matches.length > limit)
       return { matches: matches.slice(0, limit), truncated: true, filesSearched, filesSkipped }
@@ -91,16 +93,37 @@ async function readText(content: ReadableStream<Uint8Array>): Promise<string | u
 async function matchesIn(
   text: string,
   matcher: LineMatcher,
-  { limit, context }: { readonly limit: number; readonly context: number },
+  {
+    limit,
+    context,
+    redact,
+  }: { readonly limit: number; readonly context: number; readonly redact: GrepFilesRequest['redact'] },
 ): Promise<readonly Omit<GrepMatch, 'path'>[]> {
   const found = await matcher.match(text, limit)
   if (found.length === 0) return []
   const lines = linesOf(text)
-  const around = (from: number, to: number): string[] =>
-    lines.slice(Math.max(from, 0), to).map((line) => cutLine(line, 0))
+  // Lines that are near each other's matches are asked for more than once.
+  const masked = new Map<number, string>()
+  const mask = (index: number): string => {
+    const line = lines[index] ?? ''
+    if (line.length <= MAX_LINE_CHARACTERS) return line
+    const known = masked.get(index) ?? redact(line)
+    masked.set(index, known)
+    return known
+  }
+  const around = (from: number, to: number): string[] => {
+    const start = Math.max(from, 0)
+    return lines.slice(start, to).map((_, index) => cutLine(mask(start + index), 0))
+  }
+  const shownMatch = (index: number, column: number): string => {
+    const line = mask(index)
+    // Masking moves what stands after it.
+    const moved = line === lines[index] ? column : redact((lines[index] ?? '').slice(0, column)).length
+    return cutLine(line, Math.min(moved, line.length))
+  }
   return found.map(({ line, column }) => ({
     line: line + 1,
-    text: cutLine(lines[line] ?? '', column),
+    text: shownMatch(line, column),
     before: around(line - context, line),
     after: around(line + 1, line + 1 + context),
   }))

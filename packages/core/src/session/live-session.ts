@@ -114,6 +114,7 @@ export class LiveSession {
       scope: this.scope,
       hidden: [this.sandbox.paths.control],
       assertUsable: this.assertUsable,
+      redact: this.redact,
     })
     return this.#files
   }

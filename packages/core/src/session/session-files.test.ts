@@ -133,6 +133,7 @@ describe('what the files of a session do not reach', () => {
     await sandbox.files.write('/workspace/data/inner/file', Buffer.from('of the host'))
     const hidden = `${sandbox.paths.workspace}/own`
     scoped = createSessionFiles({
+      redact: (text) => text,
       files: sandbox.files,
       scope: {
         workspaceRoot: '/workspace',

@@ -27,6 +27,8 @@ export interface SessionFilesContext {
   readonly hidden: readonly string[]
   /** Throws when the session may not be used. */
   readonly assertUsable: () => void
+  /** Masks secrets in what is shown in part. */
+  readonly redact: (text: string) => string
 }
 
 /** The files of a session: paths are parsed here, once, and only then reach the sandbox. */
@@ -164,7 +166,7 @@ class ScopedFiles implements SessionFiles {
     for (const name of ['limit', 'context', 'timeoutMs'] as const) assertCount(name, options[name] ?? 0)
     const { root, show } = this.#searchRoot(options.cwd)
     const candidates = await this.#find(root, options)
-    return grepFiles({ files: this.#files, root, candidates, show, pattern, options })
+    return grepFiles({ files: this.#files, root, candidates, show, pattern, options, redact: this.#context.redact })
   }
 
   #find(root: string, options: GlobOptions): ReturnType<typeof findFiles> {
