@@ -80,6 +80,17 @@ describe('createRedactor', () => {
     await fc.assert(hold)
   })
 
+  it('masks each line of a secret of several lines, but those that are the same in all of its kind', () => {
+    const redactor = createRedactor()
+    const lines = ['MIIEvQIBADANBgkqhkiG9w0B', 'AQEFAASCBKcwggSjAgEAAoIB', 'short==']
+    redactor.add(`-----BEGIN PRIVATE KEY-----\r\n${lines.join('\n  ')}\n-----END PRIVATE KEY-----\n`)
+    expect(redactor.redact(`<${lines[1]}>`)).toBe(`<${REDACTED}>`)
+    expect(redactor.redact(`<${Buffer.from(lines[0]!).toString('hex')}>`)).toBe(`<${REDACTED}>`)
+    for (const known of ['-----BEGIN PRIVATE KEY-----', '-----END PRIVATE KEY-----', 'short==']) {
+      expect(redactor.redact(known)).toBe(known)
+    }
+  })
+
   it('holds back only what may become a secret', async () => {
     const redactor = createRedactor()
     redactor.add('topsecret')

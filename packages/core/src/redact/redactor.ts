@@ -11,10 +11,14 @@ export const REDACTED: string = '[redacted]'
  */
 export const MIN_SECRET_LENGTH: number = 4
 
+/** Shorter lines of a secret of several lines are masked only with the whole. */
+const MIN_LINE_LENGTH: number = 8
+
 /**
  * Masks known secrets, in plain and in the forms that they take on their way through programs: base64 (also url-safe, and
  * at each of the three alignments within something longer), hex, percent-encoded, escaped in a JSON string. Of a secret
- * with several lines the whole is known, not each line.
+ * with several lines also each line of {@link MIN_LINE_LENGTH} characters or more is known, without the space around it,
+ * because programs show lines; not those that anyone could write, such as `-----BEGIN PRIVATE KEY-----`.
  *
  * A redactor only grows. It is shared by everything in a host that lets text out.
  */
@@ -50,7 +54,7 @@ class FormRedactor implements Redactor {
 
   add(secret: string): boolean {
     if (secret.length < MIN_SECRET_LENGTH) return false
-    for (const form of secretForms(secret)) this.#forms.add(form)
+    for (const text of [secret, ...linesOf(secret)]) for (const form of secretForms(text)) this.#forms.add(form)
     this.#texts = this.#bytes = undefined
     return true
   }
@@ -145,6 +149,22 @@ function withPrefix(ranges: readonly PhraseRange[], length: number): readonly Ph
   const overlapping = ranges.filter(({ start }) => start < length)
   const end = Math.max(length, ...overlapping.map((range) => range.end))
   return [{ start: 0, end }, ...ranges.slice(overlapping.length)]
+}
+
+/** The lines of a secret that are secrets of their own; none of a secret that has but one. */
+function linesOf(secret: string): readonly string[] {
+  const lines = secret.trim().split(/\r\n|\r|\n/)
+  if (lines.length === 1) return []
+  return lines.map((line) => line.trim()).filter((line) => line.length >= MIN_LINE_LENGTH && !isTrivial(line))
+}
+
+/** The frame of a PEM block, its headers, and rules: the same in every secret of the kind. */
+function isTrivial(line: string): boolean {
+  return (
+    /^-+ ?(BEGIN|END) [^-]*-+$/.test(line) ||
+    /^(Proc-Type|DEK-Info|Version|Comment): /.test(line) ||
+    /^(.)\1*$/u.test(line)
+  )
 }
 
 function codeUnits(text: string): Uint16Array {
