@@ -26,7 +26,7 @@ export function compileGlob(pattern: string): (path: string) => boolean {
 }
 
 const MAX_PATTERN_LENGTH = 1024
-const MAX_ALTERNATIVES = 256
+const MAX_ALTERNATIVES = 32
 /** Stands for any number of whatever the sequence consists of. */
 const ANY = Symbol('any')
 
@@ -39,6 +39,19 @@ function compilePath(text: string, pattern: string): Array<NameTest | typeof ANY
   const parts = text.split('/').filter((part) => part !== '' && part !== '.')
   if (parts.includes('..')) throw unusableGlob(pattern, "it has a '..'; begin the search higher up instead")
   if (parts.length === 0) throw unusableGlob(pattern, 'it names no file')
+  return compileParts(parts)
+}
+
+/** The same for names that are known to be ones, without braces. */
+export function compileNames(parts: readonly string[]): (path: string) => boolean {
+  const items = compileParts(parts)
+  return (path) => {
+    const names = path.split('/')
+    return matches(items, names.length, (item, at) => (item(names[at]!) ? 1 : 0))
+  }
+}
+
+function compileParts(parts: readonly string[]): Array<NameTest | typeof ANY> {
   const items = parts.map((part) => (part === '**' ? ANY : compileName(part)))
   // What `**` at the end stands for has at least one name.
   return items.at(-1) === ANY ? [...items.slice(0, -1), () => true, ANY] : items

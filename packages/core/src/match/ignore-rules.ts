@@ -1,5 +1,6 @@
 import ignore from 'ignore'
 import { SandboxError } from '../errors/sandbox-error.js'
+import { compileLinearIgnoreRules } from './linear-ignore-rules.js'
 
 /**
  * Compiles patterns in gitignore syntax, one per item; later ones win, `!` takes back, blank lines and `#` comments say
@@ -15,9 +16,14 @@ export function compileIgnoreRules(patterns: readonly string[]): (path: string, 
     ignore({ ignorecase: false, allowRelativePaths: true }).add(rules.map((pattern) => ({ pattern })))
   // A lone `#` or blank line leaves no rule; asking the library about each path would cost for nothing.
   if (rules.every((pattern) => pattern.trim() === '' || pattern.startsWith('#'))) return () => false
+  const costly = rules.some((pattern) => (pattern.match(/\*+/g) ?? []).length > MAX_STARS)
+  let linear: ReturnType<typeof compileLinearIgnoreRules> | undefined
   let matcher = create()
   let remembered = 0
   return (path, isDirectory) => {
+    // The library makes regular expressions of patterns, which take for ever where many stars meet a long path.
+    if (costly || path.length > MAX_EXPRESSION_PATH)
+      return (linear ??= compileLinearIgnoreRules(rules))(path, isDirectory)
     // The library remembers every path it was ever asked about.
     if (++remembered > MAX_REMEMBERED) {
       matcher = create()
@@ -29,6 +35,9 @@ export function compileIgnoreRules(patterns: readonly string[]): (path: string, 
 
 const MAX_PATTERNS = 10_000
 const MAX_PATTERN_LENGTH = 4096
+/** With no more than so many stars, and paths no longer than that, regular expressions take no time to speak of. */
+const MAX_STARS = 2
+const MAX_EXPRESSION_PATH = 512
 const MAX_REMEMBERED = 20_000
 
 function checkedPattern(pattern: string): string {
