@@ -195,6 +195,15 @@ describe.each(BACKENDS)('filesystem on %s', (_name, plugin) => {
     expect(everything).not.toContain(Buffer.from(SECRET).toString('base64'))
   })
 
+  it('leaves files that are too large to commands', async () => {
+    await using bench = await open()
+    await bench.session.files.write('lines', 'a\n'.repeat(200_001))
+    const patched = await bench.call('apply_patch', patch('*** Update File: lines', '-a', '+b'))
+    expect([patched.ok, patched.text]).toEqual([false, expect.stringContaining('more than 200000 lines')])
+    await bench.session.files.write('large', '\n'.repeat(16 * 1024 * 1024 + 1))
+    expect(await bench.call('read_file', { path: 'large' })).toMatchObject({ ok: false })
+  })
+
   it('masks a secret that lies across the cut of a long line', async () => {
     await using bench = await open()
     // Both ends of what grep shows of a line, at every place within the secret.

@@ -8,7 +8,8 @@ import { approveFiles } from './file-tools.js'
 import type { FileToolContext } from './file-tools.js'
 import { sniffImage } from './sniff-image.js'
 
-const MAX_FILE_BYTES = 64 * 1024 * 1024
+/** All of a file is masked and counted, however little of it is shown; larger ones are for commands. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024
 const MAX_LINE_CHARACTERS = 2_000
 const DEFAULT_LINES = 2_000
 /** Room for the line that says what is shown. */

@@ -2,6 +2,7 @@ import type { SandboxFiles, TreeEntry } from '../contracts/files.js'
 import type { GrepMatch, GrepOptions, GrepResult } from '../contracts/session.js'
 import { SandboxError } from '../errors/sandbox-error.js'
 import { compileGlob } from '../match/glob-pattern.js'
+import { filterYielding } from './filter-yielding.js'
 import { createLineMatcher, linesOf } from './match-lines.js'
 import type { LineMatcher } from './match-lines.js'
 
@@ -55,7 +56,7 @@ async function search(request: GrepFilesRequest, matcher: LineMatcher, signal: A
   const { candidates, options, root, files, show, redact } = request
   const { limit = DEFAULT_LIMIT, context = 0, glob } = options
   const isWanted = glob === undefined ? () => true : compileGlob(glob)
-  const wanted = candidates.filter(({ path }) => isWanted(path))
+  const wanted = await filterYielding(candidates, ({ path }) => isWanted(path), signal)
   const small = wanted.filter(({ sizeBytes }) => sizeBytes <= MAX_FILE_BYTES).map(({ path }) => `${root}/${path}`)
   const matches: GrepMatch[] = []
   let filesSearched = 0

@@ -13,6 +13,7 @@ import { isSandboxError, SandboxError } from '../errors/sandbox-error.js'
 import { compileGlob } from '../match/glob-pattern.js'
 import { findMount, isInside, parseWorkspacePath } from '../path/workspace-path.js'
 import type { PathScope, WorkspacePath } from '../path/workspace-path.js'
+import { filterYielding } from './filter-yielding.js'
 import { findFiles } from './find-files.js'
 import { grepFiles } from './grep-files.js'
 import { applyTextEdit } from './text-edit.js'
@@ -158,7 +159,11 @@ class ScopedFiles implements SessionFiles {
     assertCount('limit', limit)
     const { root, show } = this.#searchRoot(options.cwd)
     const found = await this.#find(root, options)
-    const paths = found.filter(({ path }) => matches(path)).map(({ path }) => show(path))
+    const wanted = await filterYielding(found, ({ path }) => matches(path), options.signal).catch((error: unknown) => {
+      assertNotAborted(options.signal, 'files.search')
+      throw error
+    })
+    const paths = wanted.map(({ path }) => show(path))
     return { paths: paths.slice(0, limit), truncated: paths.length > limit }
   }
 

@@ -2,6 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { applyTextEdit } from './text-edit.js'
 
+it('makes no text that is too large to be held', () => {
+  const edit = { oldText: 'a', newText: 'b'.repeat(1024), replaceAll: true }
+  expect(() => applyTextEdit('a'.repeat(1024 * 1024), edit)).toThrow(/longer than/)
+})
+
 describe('an edit', () => {
   it.each([
     ['one line', 'a\nb\nc\n', { oldText: 'b', newText: 'x' }, 'a\nx\nc\n'],

@@ -1,6 +1,9 @@
 import type { TextEdit } from '../contracts/session.js'
 import { SandboxError } from '../errors/sandbox-error.js'
 
+/** Of what an edit makes. */
+const MAX_CHARACTERS = 64 * 1024 * 1024
+
 /**
  * Replaces text. The text to find may be written with other line ends than the file has; the replacement takes the file's.
  * Throws `invalid_argument` that says how often the text occurs, unless once (or, with `replaceAll`, at all).
@@ -19,6 +22,8 @@ export function applyTextEdit(
     throw unusable(`oldText occurs ${places.length} times; give more of the text around it, or set replaceAll`)
   }
   const parts = content.split(wanted)
+  const length = content.length + (parts.length - 1) * (replacement.length - wanted.length)
+  if (length > MAX_CHARACTERS) throw unusable(`the file would be longer than ${MAX_CHARACTERS} characters`)
   return { content: parts.join(replacement), replacements: parts.length - 1 }
 }
 

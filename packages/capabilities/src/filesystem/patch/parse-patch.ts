@@ -1,6 +1,8 @@
 import { isProblem } from './patch.js'
 import type { AddFile, DeleteFile, Hunk, HunkLine, PatchProblem, PatchSection, UpdateFile } from './patch.js'
 
+/** Each may have to be looked for in the whole of its file. */
+const MAX_HUNKS = 1_000
 const BEGIN = '*** Begin Patch'
 const END = '*** End Patch'
 const ADD = '*** Add File:'
@@ -15,10 +17,13 @@ export function parsePatch(text: string): readonly PatchSection[] | PatchProblem
   const opened = reader.open()
   if (opened !== undefined) return opened
   const sections: PatchSection[] = []
+  let hunks = 0
   while (!reader.at(END)) {
     const section = readSection(reader)
     if (isProblem(section)) return section
     sections.push(section)
+    if (section.kind === 'update') hunks += section.hunks.length
+    if (hunks > MAX_HUNKS) return reader.problem(`there are more than ${MAX_HUNKS} hunks; make several patches of it`)
   }
   if (sections.length === 0) return reader.problem('the patch has no sections; add, update or delete at least one file')
   return reader.close() ?? sections

@@ -105,6 +105,13 @@ describe('parsing', () => {
   })
 })
 
+it('refuses more hunks than can be looked for in good time', () => {
+  const hunks = Array.from({ length: 1_001 }, () => ['@@', '-a', '+b']).flat()
+  expect(parsePatch(wrap('*** Update File: a', ...hunks))).toMatchObject({
+    problem: expect.stringMatching(/1000 hunks/) as string,
+  })
+})
+
 describe('applying', () => {
   const applied: ReadonlyArray<readonly [what: string, before: string, body: readonly string[], after: string]> = [
     ['a replaced line', 'a\nb\nc\n', [' a', '-b', '+B', ' c'], 'a\nB\nc\n'],

@@ -8,6 +8,7 @@ import { isProblem } from './patch.js'
 import type { AddFile, DeleteFile, PatchSection, UpdateFile } from './patch.js'
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024
+const MAX_FILE_LINES = 200_000
 
 /** One thing to do, with what was there when it was planned. */
 export type PlannedChange =
@@ -133,6 +134,10 @@ async function planUpdate(section: UpdateFile, context: PlanContext): Promise<St
   const before = await files.read(path, { maxBytes: MAX_FILE_BYTES })
   const text = decodeStrictly(before)
   if (text === undefined) return { code: 'binary_file', path, line, problem: `${path} is not UTF-8 text` }
+  if (countLines(before) > MAX_FILE_LINES) {
+    const problem = `${path} has more than ${MAX_FILE_LINES} lines; edit it with a command`
+    return { code: 'patch_conflict', path, line, problem }
+  }
   const patched = applyHunks(text, hunks)
   if (isProblem(patched)) return { code: 'patch_conflict', path, ...patched }
   const content = new TextEncoder().encode(patched.text)
