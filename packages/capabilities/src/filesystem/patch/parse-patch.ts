@@ -22,8 +22,10 @@ export function parsePatch(text: string): readonly PatchSection[] | PatchProblem
     const section = readSection(reader)
     if (isProblem(section)) return section
     sections.push(section)
-    if (section.kind === 'update') hunks += section.hunks.length
-    if (hunks > MAX_HUNKS) return reader.problem(`there are more than ${MAX_HUNKS} hunks; make several patches of it`)
+    if (section.kind === 'update')
+      hunks += section.hunks.reduce((count, { anchors }) => count + Math.max(anchors.length, 1), 0)
+    if (hunks > MAX_HUNKS)
+      return reader.problem(`there are more than ${MAX_HUNKS} hunks and anchors; make several patches of it`)
   }
   if (sections.length === 0) return reader.problem('the patch has no sections; add, update or delete at least one file')
   return reader.close() ?? sections

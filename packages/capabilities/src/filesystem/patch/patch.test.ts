@@ -106,10 +106,12 @@ describe('parsing', () => {
 })
 
 it('refuses more hunks than can be looked for in good time', () => {
-  const hunks = Array.from({ length: 1_001 }, () => ['@@', '-a', '+b']).flat()
-  expect(parsePatch(wrap('*** Update File: a', ...hunks))).toMatchObject({
-    problem: expect.stringMatching(/1000 hunks/) as string,
-  })
+  const many = Array.from({ length: 1_001 }, () => ['@@', '-a', '+b']).flat()
+  const anchored = [...Array.from({ length: 1_001 }, () => '@@ x'), '-a', '+b']
+  for (const hunks of [many, anchored])
+    expect(parsePatch(wrap('*** Update File: a', ...hunks))).toMatchObject({
+      problem: expect.stringMatching(/1000 hunks/) as string,
+    })
 })
 
 describe('applying', () => {
