@@ -9,6 +9,8 @@ import type { AddFile, DeleteFile, PatchSection, UpdateFile } from './patch.js'
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024
 const MAX_FILE_LINES = 200_000
+/** Each hunk and anchor may be looked for in every line: while that is done nothing else is. */
+const MAX_STEPS = 20_000_000
 
 /** One thing to do, with what was there when it was planned. */
 export type PlannedChange =
@@ -134,7 +136,13 @@ async function planUpdate(section: UpdateFile, context: PlanContext): Promise<St
   const before = await files.read(path, { maxBytes: MAX_FILE_BYTES })
   const text = decodeStrictly(before)
   if (text === undefined) return { code: 'binary_file', path, line, problem: `${path} is not UTF-8 text` }
-  if (countLines(before) > MAX_FILE_LINES) {
+  const lineCount = countLines(before)
+  const searches = hunks.reduce((count, { anchors }) => count + 1 + anchors.length, 0)
+  if (searches * lineCount > MAX_STEPS) {
+    const problem = `there are too many hunks for the ${lineCount} lines of ${path}; make several patches of it`
+    return { code: 'patch_conflict', path, line, problem }
+  }
+  if (lineCount > MAX_FILE_LINES) {
     const problem = `${path} has more than ${MAX_FILE_LINES} lines; edit it with a command`
     return { code: 'patch_conflict', path, line, problem }
   }
