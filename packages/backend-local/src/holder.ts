@@ -119,9 +119,9 @@ export class HolderFolder {
   #others(): { readonly name: string; readonly fence: bigint; readonly nonce: string; readonly left: boolean }[] {
     return this.#names().flatMap((name) => {
       const [, fence, nonce, left] = FENCE_FILE.exec(name) ?? []
-      return fence === undefined || nonce === undefined
-        ? []
-        : [{ name, fence: BigInt(fence), nonce, left: left !== undefined }]
+      // Commands can put files here too: a fence that no holder can have says nothing.
+      if (fence === undefined || nonce === undefined || BigInt(fence) > MAX_FENCE) return []
+      return [{ name, fence: BigInt(fence), nonce, left: left !== undefined }]
     })
   }
 

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { SandboxError } from '@cofferdam/core/plugin'
 import type { CreateSandbox, SandboxIdentity } from '@cofferdam/core/plugin'
 import { z } from 'zod'
 import { errnoOf } from './map-error.js'
@@ -9,9 +10,11 @@ export interface Labels {
   readonly name: string
   readonly identity: SandboxIdentity
   readonly createdAtMs: number
-  /** In the environment of every process of the sandbox: nobody else can know it. */
+  /** Random. See `markerOf`. */
   readonly marker: string
 }
+
+const MAX_LABELS_BYTES = 16 * 1024
 
 const labelsSchema: z.ZodType<Labels> = z.strictObject({
   version: z.literal(1),
@@ -25,13 +28,41 @@ const labelsSchema: z.ZodType<Labels> = z.strictObject({
 export function findLabels(file: string): Labels | undefined {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readRegular(file)
   } catch (error) {
     const code = errnoOf(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw error
   }
-  return labelsSchema.parse(JSON.parse(text))
+  // Commands of the same user can write here: what is read is no better than what they say.
+  try {
+    return labelsSchema.parse(JSON.parse(text))
+  } catch (error) {
+    throw corruptFolder(file, 'its labels cannot be read', error)
+  }
+}
+
+/** Neither follows a link nor waits for who writes to a FIFO. */
+function readRegular(file: string): string {
+  const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile() || stat.size > MAX_LABELS_BYTES) throw corruptFolder(file, 'its labels are no small file')
+    return readFileSync(fd, 'utf8')
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** For a sandbox folder that was tampered with. */
+export function corruptFolder(path: string, reason: string, cause?: unknown): SandboxError<'state_corrupt'> {
+  const message = `The sandbox at ${path} cannot be used: ${reason}. Look at it and remove it by hand.`
+  return new SandboxError('state_corrupt', message, { key: path, reason }, { backend: 'local', cause })
+}
+
+/** Marks every process of a sandbox. It begins with the id, so that forged labels never reach the processes of another. */
+export function markerOf(id: string, labels: Labels): string {
+  return `${id}/${labels.marker}`
 }
 
 export function makeLabels(

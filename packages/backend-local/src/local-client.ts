@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { assertNotAborted, SandboxError } from '@cofferdam/core/plugin'
+import { assertNotAborted, isSandboxError, SandboxError } from '@cofferdam/core/plugin'
 import type {
   BackendFeatures,
   ClientCallOptions,
@@ -15,6 +15,7 @@ import type {
 } from '@cofferdam/core/plugin'
 import type { ZodType } from 'zod'
 import { goneError, HolderFolder } from './holder.js'
+import { markerOf } from './labels.js'
 import type { Labels } from './labels.js'
 import { describeFeatures } from './local-features.js'
 import { LocalSandbox } from './local-sandbox.js'
@@ -126,9 +127,9 @@ class LocalClient implements SandboxClient<LocalState> {
     const { folders } = this.#parts
     for (const id of this.#do(() => folders.list())) {
       assertNotAborted(options.signal, 'list')
-      const folder = this.#do(() => folders.find(id))
-      const labels = folder?.labels ?? this.#do(() => folders.findGone(id))
-      if (labels === undefined || !matches(labels, filter)) continue
+      const found = this.#findForList(id)
+      if (found === undefined || !matches(found.labels, filter)) continue
+      const { folder, labels } = found
       yield {
         id,
         name: labels.name,
@@ -137,6 +138,20 @@ class LocalClient implements SandboxClient<LocalState> {
         presence: folder === undefined ? 'stopped' : presenceOf(folder),
         createdAtMs: labels.createdAtMs,
       }
+    }
+  }
+
+  /** One that was tampered with is said aloud and passed over, so that it hides no other. */
+  #findForList(id: string): { readonly folder: SandboxFolder | undefined; readonly labels: Labels } | undefined {
+    const { folders, services } = this.#parts
+    try {
+      const folder = this.#do(() => folders.find(id))
+      const labels = folder?.labels ?? this.#do(() => folders.findGone(id))
+      return labels && { folder, labels }
+    } catch (error) {
+      if (!isSandboxError(error, 'state_corrupt')) throw error
+      services.logger.warn(error.message, { backend: 'local' })
+      return undefined
     }
   }
 
@@ -161,10 +176,12 @@ class LocalClient implements SandboxClient<LocalState> {
     const { folders } = this.#parts
     try {
       const labels = folders.find(id)?.labels ?? folders.findGone(id)
-      if (labels !== undefined) await killFamily({ leaders: [], marker: `${SANDBOX_VARIABLE}=${labels.marker}:` })
+      if (labels !== undefined)
+        await killFamily({ leaders: [], marker: `${SANDBOX_VARIABLE}=${markerOf(id, labels)}:` })
       await folders.remove(id)
       // Started between the look and the removal: their holder could not know yet.
-      if (labels !== undefined) await killFamily({ leaders: [], marker: `${SANDBOX_VARIABLE}=${labels.marker}:` })
+      if (labels !== undefined)
+        await killFamily({ leaders: [], marker: `${SANDBOX_VARIABLE}=${markerOf(id, labels)}:` })
     } catch (error) {
       throw mapFolderError(error, this.#parts.root)
     }

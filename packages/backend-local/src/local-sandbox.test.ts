@@ -7,10 +7,11 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isSandboxError } from '@cofferdam/core/plugin'
 import type { Sandbox, SandboxClient, SpawnRequest } from '@cofferdam/core/plugin'
@@ -264,5 +265,21 @@ describe('fences', () => {
     expect(await codeOf(sandbox.files.write(`${sandbox.paths.workspace}/f`, late))).toBe('lease_lost')
     expect(await codeOf(sandbox.stop())).toBe('lease_lost')
     expect(await codeOf(next.files.write(`${sandbox.paths.workspace}/f`, late))).toBe('ok')
+  })
+})
+
+describe('a sandbox that its own commands tampered with', () => {
+  it('is refused when a link to anywhere stands in the place of a folder, and hides no other from the list', async () => {
+    const [bad, good] = [sandboxRequest(), sandboxRequest({ name: 'other' })]
+    const sandbox = await client.create(bad)
+    await client.create(good)
+    const folder = dirname(sandbox.paths.workspace)
+    renameSync(sandbox.paths.workspace, join(folder, 'aside'))
+    symlinkSync(root, sandbox.paths.workspace)
+    expect(await codeOf(client.resume(sandbox.state, bad))).toBe('state_corrupt')
+    const listed = await allOf(client.list({ deployment: good.identity.deployment }))
+    expect(listed.map(({ name }) => name)).toEqual([good.name])
+    writeFileSync(join(folder, 'labels.json'), '{')
+    expect(await codeOf(client.resume(sandbox.state, bad))).toBe('state_corrupt')
   })
 })

@@ -76,7 +76,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
   constructor(options: LocalSandboxOptions) {
     const { folder, features } = options
     this.#options = options
-    this.#processes = joinProcessTable(folder.labels.marker)
+    this.#processes = joinProcessTable(folder.marker)
     this.id = folder.id
     this.state = Object.freeze({ version: 1, id: folder.id })
     this.features = features
@@ -157,7 +157,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
     this.#status = 'gone'
     await this.#endAll()
     await this.#options.remove()
-    dropProcessTable(this.#options.folder.labels.marker)
+    dropProcessTable(this.#options.folder.marker)
     this.#turn?.leave()
   }
 
@@ -191,7 +191,7 @@ export class LocalSandbox implements Sandbox<LocalState> {
     this.#status = 'let go'
     await this.#closeEndpoints()
     for (const process of this.#processes.all) if (this.#nonces.has(nonceOf(process.id))) process.letGo()
-    leaveProcessTable(this.#options.folder.labels.marker)
+    leaveProcessTable(this.#options.folder.marker)
     this.#turn?.leave()
   }
 
@@ -275,11 +275,11 @@ export class LocalSandbox implements Sandbox<LocalState> {
 
   get #family(): Family {
     const leaders = this.#processes.all.flatMap((process) => process.family.leaders)
-    return { leaders, marker: `${SANDBOX_VARIABLE}=${this.#options.folder.labels.marker}:` }
+    return { leaders, marker: `${SANDBOX_VARIABLE}=${this.#options.folder.marker}:` }
   }
 
   #sandboxMarker(nonce: string): string {
-    return `${this.#options.folder.labels.marker}:${nonce}`
+    return `${this.#options.folder.marker}:${nonce}`
   }
 
   #adopted(): AdoptedProcess[] {

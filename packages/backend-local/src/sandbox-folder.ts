@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { removeHostTree } from '@cofferdam/core/host-files'
 import type { CreateSandbox } from '@cofferdam/core/plugin'
-import { findLabels, makeLabels } from './labels.js'
+import { corruptFolder, findLabels, makeLabels, markerOf } from './labels.js'
 import type { Labels } from './labels.js'
 import { isSandboxId, sandboxId } from './local-state.js'
 import { errnoOf } from './map-error.js'
@@ -39,6 +39,8 @@ export interface SandboxFolder {
   readonly tmp: string
   readonly holder: string
   readonly labels: Labels
+  /** In the environment of every process of it. */
+  readonly marker: string
 }
 
 const GONE = /^\.gone-(.+)-[0-9a-f]{12}$/
@@ -80,8 +82,17 @@ export class SandboxFolders {
   }
 
   find(id: string): SandboxFolder | undefined {
-    const labels = findLabels(join(this.#home, id, 'labels.json'))
-    return labels && this.#describe(id, labels)
+    const path = join(this.#home, id)
+    const labels = findLabels(join(path, 'labels.json'))
+    if (labels === undefined) return undefined
+    // Commands can put a link to anywhere in the place of a folder, and the labels of another sandbox in that of its own.
+    if (sandboxId(labels.name, labels.identity) !== id)
+      throw corruptFolder(path, 'its labels are those of another sandbox')
+    for (const folder of [path, ...FOLDERS.map((name) => join(path, name))]) {
+      const stat = lstatSync(folder, { throwIfNoEntry: false })
+      if (stat?.isDirectory() !== true) throw corruptFolder(path, `${folder} is no directory of its own`)
+    }
+    return this.#describe(id, labels)
   }
 
   /** Ids of all that is there, also of what was not removed to the end. */
@@ -147,7 +158,7 @@ export class SandboxFolders {
       string,
       string,
     ]
-    return { id, path, workspace, control, tmp, holder, labels }
+    return { id, path, workspace, control, tmp, holder, labels, marker: markerOf(id, labels) }
   }
 }
 

@@ -204,8 +204,8 @@ class FolderBlobStore implements BlobStore {
     const path = this.#pathOf(key)
     for (let attempt = 0; ; attempt++) {
       await this.#checkFolders(key)
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       try {
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
         await rename(temporary, path)
         break
       } catch (error) {
